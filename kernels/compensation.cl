@@ -26,7 +26,8 @@ __kernel void compensate(__global const source_t *previous, __global const sourc
     __global const PhaseVector *below = chosen + min(row, f.rows - 1) * f.columns;
     const PhaseVector around[4] = {above[left], above[right], below[left], below[right]};
     const int2 pixel = (int2)(x / PIXEL, y);
-    uint predicted[CELL_WIDTH], sums[CELL_WIDTH], least[CELL_WIDTH], largest[CELL_WIDTH];
+    uint predicted[CELL_WIDTH], starts[CELL_WIDTH], ends[CELL_WIDTH];
+    uint sums[CELL_WIDTH], least[CELL_WIDTH], largest[CELL_WIDTH];
     read_range(previous, next, f, plane, number, pixel, least, largest);
 #pragma unroll
     for (int i = 0; i < CELL_WIDTH; ++i)
@@ -35,7 +36,8 @@ __kernel void compensate(__global const source_t *previous, __global const sourc
     for (int corner = 0; corner < 4; ++corner) {
         // Neighbours often have the same vector.
         if (corner == 0 || any(around[corner] != around[corner - 1]))
-            predict_row(previous, next, f, plane, number, pixel, around[corner], (uint)both, least, largest, predicted);
+            predict_row(previous, next, f, plane, number, pixel, around[corner], (uint)both, least, largest, predicted, starts,
+                        ends);
         const uint height = (uint)(corner < 2 ? 2 * (CELL_HEIGHT - down) - 1 : 2 * down + 1);
 #pragma unroll
         for (int i = 0; i < CELL_WIDTH; ++i) {

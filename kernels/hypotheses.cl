@@ -1,9 +1,10 @@
-// The vectors that predict the samples of a block with quality=balanced. Included after points.cl.
+// The vectors that predict the samples of a block with quality=balanced and, with -D HIGH=1, quality=high. Included after points.cl.
 //
 //   chosen   a PhaseVector of block (column, row) at row * columns + column
 //   coarse   one of each coarse block of 2 << halvings blocks on a side, in the same order; only of those that count anywhere
 //   badness  how badly vectors match around each block
-//   weights  for each block HYPOTHESES times four numbers: those of its different vectors in its four cells
+//   weights  for each block HYPOTHESES times MATCHES times four numbers: those of its different vectors, of each of their matches
+//            the weights in the four cells
 
 // The vectors around a block: those of the blocks around it row by row, and of the four coarse blocks whose centres are on
 // either side.
@@ -14,6 +15,14 @@
 #define COARSE_BADNESS 1024
 #define BADNESS_SHIFT 6
 #define MOST_COARSE 16
+
+#ifndef HIGH
+#define HIGH 0
+#endif
+
+// The matches of a vector: of both ends; with quality=high also that of its start with the frame before, and that of its end with
+// the frame after.
+#define MATCHES (HIGH ? 3 : 1)
 
 typedef struct {
     // The different vectors.

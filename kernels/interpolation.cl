@@ -4,12 +4,13 @@
 //
 //   make_points        for each frame that is loaded, as
 //   make_chroma        if there is chroma that is compared
-//   clear_projection   the following for each frame that is made
+//   clear_projection   the following for each frame that is made; the projections for each field
 //   project_costs      the least cost of the vectors that go through a block
 //   project_firsts     the first vector with this cost
 //   choose_vectors     among those around a block, by the samples at both ends
 //
-//   found       the field of the search, of the previous frame in the next one
+//   found       the field of the search, of the previous frame in the next one; with -D HIGH=1 also those of the pairs of frames
+//               before and after
 //   projection  2 x columns x rows numbers: the least cost of the vectors that go through each block, then the number of
 //               the first block with this cost; ~0 where no vector goes through a block
 //   chroma      with -D COMPONENTS: both components of a pixel at half of luma's size, eight bits, row by row without a margin
@@ -31,6 +32,11 @@
 // The components of chroma that are compared, 0 to 2. HALVED_X, HALVED_Y and PIXEL are those of compensation.cl.
 #ifndef COMPONENTS
 #define COMPONENTS 0
+#endif
+
+// Whether the pairs of frames before and after may have candidates.
+#ifndef HIGH
+#define HIGH 0
 #endif
 
 // What a level of difference in chroma costs.
@@ -57,13 +63,15 @@
 // The luma samples that a projected block must share with a block of the grid.
 #define LEAST_OVERLAP 16
 
-// The vectors that a block chooses from: its own, those of eight neighbours, and zero.
-#define CANDIDATES 10
-#define NEIGHBOURS 8
+// The vectors that a block chooses from: its own and those of eight neighbours in each field, and zero.
+#define AROUND 9
+#define CANDIDATES (AROUND * (HIGH ? 3 : 1) + 1)
+#define CANDIDATE_BITS 5
 
 // The same fields as the host's `PhaseArg`.
 typedef struct {
     int numerator, denominator;
+    int later;  // whole intervals that are added
 } Phase;
 
 // Four adjacent points of each of the four planes, one plane after the other, from (x, y) on, of samples less `black`,
@@ -188,7 +196,7 @@ static inline int start_of(int length, Phase phase)
     // Rounded down. No vector is longer than LONGEST and the phase is below 1, so that what is divided is not negative.
     const int divisor = 2 * phase.denominator;
     const int scaled = 4 * length * phase.numerator + phase.denominator + 2 * LONGEST * divisor;
-    return 2 * LONGEST - (int)((uint)scaled / (uint)divisor);
+    return 2 * LONGEST - (int)((uint)scaled / (uint)divisor) - 2 * length * phase.later;
 }
 
 // The vector of block `block`, in half samples from the previous to the next frame, and its cost.
@@ -261,12 +269,10 @@ static inline int2 projected(__global const MotionVector *found, __global const 
     return vector_of(found, f, first == ~0u ? block : (int)first, &cost);
 }
 
-// Candidate `number` of a block, in the order of the definition.
-static inline int2 candidate(__global const MotionVector *found, __global const uint *projection, FrameShape f, int2 block,
-                             int number)
+// Vector `number` of those around a block in a projected field, in the order of the definition.
+static inline int2 vector_around(__global const MotionVector *found, __global const uint *projection, FrameShape f, int2 block,
+                                 int number)
 {
-    if (number == CANDIDATES - 1)
-        return (int2)(0, 0);
     // The neighbours are numbered row by row without the block itself, which comes first.
     const int around = number == 0 ? 4 : number <= 4 ? number - 1 : number;
     const int2 at = clamp(block + (int2)(around % 3 - 1, around / 3 - 1), (int2)(0, 0), (int2)(f.columns, f.rows) - 1);
@@ -294,7 +300,10 @@ static inline uint still_samples(__global const uchar *previous, __global const 
 }
 
 // The key of a block that stands still: less than that of any candidate.
-#define STILL_KEY 15
+#define STILL_KEY ((1u << CANDIDATE_BITS) - 1)
+
+// The key of a vector that an earlier candidate has too.
+#define REPEATED_KEY ~0u
 
 // What the items of a block share.
 typedef struct {
@@ -304,10 +313,15 @@ typedef struct {
     uint keys[CANDIDATES];
 } BlockChoice;
 
-// Chooses the vector of each block. Items ITEMS * l to ITEMS * (l + 1) - 1 of a group share its block l.
+// Chooses the vector of each block among `candidates` ones, CANDIDATES or those of the first field. Items ITEMS * l to
+// ITEMS * (l + 1) - 1 of a group share its block l.
 __kernel __attribute__((reqd_work_group_size(ITEMS * LANES, 1, 1)))
 void choose_vectors(__global const uchar *previous, __global const uchar *next, __global const MotionVector *found,
-                    __global const uint *projection, __global PhaseVector *chosen, FrameShape f, Phase phase
+                    __global const uint *projection, __global PhaseVector *chosen, FrameShape f, Phase phase, int candidates
+#if HIGH
+                    , __global const MotionVector *found_before, __global const uint *projection_before,
+                    __global const MotionVector *found_after, __global const uint *projection_after
+#endif
 #if COMPONENTS
                     , __global const uchar2 *previous_chroma, __global const uchar2 *next_chroma
 #endif
@@ -320,29 +334,33 @@ void choose_vectors(__global const uchar *previous, __global const uchar *next, 
     const int index = min(number, f.columns * f.rows - 1);
     const int2 block = (int2)(index % f.columns, index / f.columns);
     __local BlockChoice *shared = lanes + lane;
-    for (int c = item; c < CANDIDATES; c += ITEMS) {
-        const int2 vector = candidate(found, projection, f, block, c);
+    for (int c = item; c < candidates; c += ITEMS) {
+        // The last one is zero.
+        int2 vector = 0;
+        if (c < AROUND)
+            vector = vector_around(found, projection, f, block, c);
+#if HIGH
+        else if (c < 2 * AROUND && c < candidates - 1)
+            vector = vector_around(found_before, projection_before, f, block, c - AROUND);
+        else if (c < candidates - 1)
+            vector = vector_around(found_after, projection_after, f, block, c - 2 * AROUND);
+#endif
         const int2 start = (int2)(start_of(vector.x, phase), start_of(vector.y, phase));
         shared->vectors[c] = convert_short4((int4)(start, 2 * vector));
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 
     // Equal vectors start at the same place, so that what is left of them tells them apart.
-    uint ways[CANDIDATES];
-#pragma unroll
-    for (int c = 0; c < CANDIDATES; ++c)
-        ways[c] = as_uint(shared->vectors[c].zw);
-    uint repeated = 0;
-#pragma unroll
-    for (int c = 1; c < CANDIDATES; ++c) {
+    for (int c = item; c < candidates; c += ITEMS) {
         bool is_known = false;
-#pragma unroll
         for (int earlier = 0; earlier < c; ++earlier)
-            is_known |= ways[earlier] == ways[c];
-        repeated |= (uint)is_known << c;
+            is_known |= as_uint(shared->vectors[earlier].zw) == as_uint(shared->vectors[c].zw);
+        shared->keys[c] = is_known ? REPEATED_KEY : 0;
     }
-    for (int c = 0; c < CANDIDATES; ++c) {
-        if (repeated >> c & 1)
+    barrier(CLK_LOCAL_MEM_FENCE);
+
+    for (int c = 0; c < candidates; ++c) {
+        if (shared->keys[c] == REPEATED_KEY)
             continue;
         const int4 vector = convert_int4(shared->vectors[c]);
         uint cost = 0;
@@ -364,20 +382,21 @@ void choose_vectors(__global const uchar *previous, __global const uchar *next, 
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 
-    for (int c = item; c < CANDIDATES; c += ITEMS) {
-        uint key = ~0u;
-        if (!(repeated >> c & 1)) {
+    for (int c = item; c < candidates; c += ITEMS) {
+        uint key = shared->keys[c];
+        if (key != REPEATED_KEY) {
             uint cost = 0;
             for (int i = 0; i < ITEMS; ++i)
                 cost += shared->costs[c * ITEMS + i];
             const uint still = cost >> 16;
             cost = (cost & 0xffff) + (as_uint(shared->vectors[c].zw) != 0 ? MOTION_COST : 0);
-            for (int n = 1; n <= NEIGHBOURS; ++n) {
+            // Those around it in the first field.
+            for (int n = 1; n < AROUND; ++n) {
                 const int2 apart = convert_int2(abs(convert_int2(shared->vectors[c].zw) - convert_int2(shared->vectors[n].zw)));
                 // Of half samples.
                 cost += SMOOTHNESS * (uint)min((apart.x + apart.y) / 2, MOST_DIFFERENCE);
             }
-            key = still >= STILL_SAMPLES ? STILL_KEY : (cost + 1) << 4 | (uint)c;
+            key = still >= STILL_SAMPLES ? STILL_KEY : (cost + 1) << CANDIDATE_BITS | (uint)c;
         }
         shared->keys[c] = key;
     }
@@ -385,8 +404,8 @@ void choose_vectors(__global const uchar *previous, __global const uchar *next, 
 
     if (item == 0 && number < f.columns * f.rows) {
         uint best = shared->keys[0];
-        for (int c = 1; c < CANDIDATES; ++c)
+        for (int c = 1; c < candidates; ++c)
             best = min(best, shared->keys[c]);
-        chosen[number] = best == STILL_KEY ? (PhaseVector)(0) : shared->vectors[best & 15];
+        chosen[number] = best == STILL_KEY ? (PhaseVector)(0) : shared->vectors[best & STILL_KEY];
     }
 }

@@ -1,4 +1,4 @@
-// Made frames with quality=balanced: planes whose samples are the weighted mean of what all vectors around a block predict.
+// Made frames with quality=balanced and quality=high: planes whose samples are the weighted mean of what all vectors around a block predict.
 //
 // docs/algorithms.md defines it, hypotheses.cl the layout of what weighting.cl has written. The cells of prediction.cl are
 // blocks here.
@@ -9,7 +9,8 @@
 #include "hypotheses.cl"
 
 // 7 times the windows of coarse vectors and their parts is divided by 1 << COARSE_BITS, and a spatial weight times that of a
-// match by 1 << WEIGHT_BITS. The sum of what is weighted then needs 24 bits with samples of eight bits, and 32 with 16.
+// match by 1 << WEIGHT_BITS, or twice that where ends also predict alone. The sum of what is weighted then needs 24 bits with
+// samples of eight bits, and 32 with 16.
 #define COARSE_BITS 7
 #define WEIGHT_BITS 6
 
@@ -36,7 +37,11 @@ static inline uint coarse_window(FrameShape f, int coarse, int block, int length
 // of luma, or the planes of the frames.
 __kernel void mix_planes(__global const source_t *previous, __global const source_t *next, __global const PhaseVector *chosen,
                          __global const PhaseVector *coarse, __global const uint *badness, __global const uchar *weights,
-                         __global uchar *made, FrameShape f, PlanesShape plane, int both)
+                         __global uchar *made, FrameShape f, PlanesShape plane, int both
+#if HIGH
+                         , int has_neighbours
+#endif
+)
 {
     const int column = (int)get_global_id(0), y = (int)get_global_id(1), number = (int)get_global_id(2);
     if (column >= f.columns || y >= plane.rows)
@@ -45,15 +50,23 @@ __kernel void mix_planes(__global const source_t *previous, __global const sourc
     const int down = y % CELL_HEIGHT;
     Hypotheses h;
     find_hypotheses(chosen, coarse, badness, f, block, &h);
-    uint predicted[CELL_WIDTH], sums[CELL_WIDTH], totals[CELL_WIDTH], least[CELL_WIDTH], largest[CELL_WIDTH];
+#if HIGH
+    const uint weight_bits = WEIGHT_BITS + (uint)has_neighbours;
+    const bool needs_weights = h.count > 1 || has_neighbours;
+#else
+    const uint weight_bits = WEIGHT_BITS;
+    const bool needs_weights = h.count > 1;
+#endif
+    uint predicted[CELL_WIDTH], starts[CELL_WIDTH], ends[CELL_WIDTH];
+    uint sums[CELL_WIDTH], totals[CELL_WIDTH], least[CELL_WIDTH], largest[CELL_WIDTH];
     read_range(previous, next, f, plane, number, pixel, least, largest);
 #pragma unroll
     for (int i = 0; i < CELL_WIDTH; ++i)
         sums[i] = totals[i] = 0;
     // Those of the cells of this row.
-    weights += (block.y * f.columns + block.x) * HYPOTHESES * 4 + 2 * (down / (CELL_HEIGHT / 2));
+    weights += (block.y * f.columns + block.x) * HYPOTHESES * MATCHES * 4 + 2 * (down / (CELL_HEIGHT / 2));
     for (int k = 0; k < h.count; ++k) {
-        predict_row(previous, next, f, plane, number, pixel, h.vectors[k], (uint)both, least, largest, predicted);
+        predict_row(previous, next, f, plane, number, pixel, h.vectors[k], (uint)both, least, largest, predicted, starts, ends);
         uint spatial[CELL_PIXELS];
 #pragma unroll
         for (int i = 0; i < CELL_PIXELS; ++i)
@@ -70,14 +83,27 @@ __kernel void mix_planes(__global const source_t *previous, __global const sourc
                 spatial[i] += corner < 0 ? height * fine_window(CELL_PIXELS, i, place % 3 - 1)
                                          : height * coarse_window(f, at.x, block.x, CELL_PIXELS, i) >> COARSE_BITS;
         }
-        // One vector needs no weights, which have not been written.
-        const uint2 of_match = h.count == 1 ? (uint2)(255) : (uint2)(weights[4 * k], weights[4 * k + 1]);
+        // Weights that are not needed have not been written.
+        __global const uchar *of_vector = weights + k * MATCHES * 4;
+        const uint2 of_match = needs_weights ? (uint2)(of_vector[0], of_vector[1]) : (uint2)(255);
 #pragma unroll
         for (int i = 0; i < CELL_WIDTH; ++i) {
-            const uint weight = spatial[i / PIXEL] * (i < CELL_WIDTH / 2 ? of_match.x : of_match.y) >> WEIGHT_BITS;
+            const uint weight = spatial[i / PIXEL] * (i < CELL_WIDTH / 2 ? of_match.x : of_match.y) >> weight_bits;
             sums[i] += weight * (predicted[i] + 8 >> 4);
             totals[i] += weight;
         }
+#if HIGH
+        if (has_neighbours) {
+            const uint2 of_start = (uint2)(of_vector[4], of_vector[5]), of_end = (uint2)(of_vector[8], of_vector[9]);
+#pragma unroll
+            for (int i = 0; i < CELL_WIDTH; ++i) {
+                const uint start = spatial[i / PIXEL] * (i < CELL_WIDTH / 2 ? of_start.x : of_start.y) >> weight_bits;
+                const uint end = spatial[i / PIXEL] * (i < CELL_WIDTH / 2 ? of_end.x : of_end.y) >> weight_bits;
+                sums[i] += 4 * (start * starts[i] + end * ends[i]);
+                totals[i] += start + end;
+            }
+        }
+#endif
     }
 #pragma unroll
     for (int i = 0; i < CELL_WIDTH; ++i)

@@ -84,14 +84,14 @@ static inline uint within(uint sample, uint least, uint largest, uint other)
 }
 
 // Predicts a cell's row whose first pixel is `pixel`, in 64ths of a sample. `both` is the weight of the previous frame where
-// both frames count, in 64ths; `least` and `largest` are of the samples of both frames there.
+// both frames count, in 64ths; `least` and `largest` are of the samples of both frames there. `a` and `b` become the samples that
+// the start and the end predict alone.
 static inline void predict_row(__global const source_t *previous, __global const source_t *next, FrameShape f,
                                PlanesShape plane, int number, int2 pixel, PhaseVector vector, uint both, const uint *least,
-                               const uint *largest, uint *predicted)
+                               const uint *largest, uint *predicted, uint *a, uint *b)
 {
     const int4 quarters = convert_int4(vector);
     const int2 start = UNITS * pixel + STEPS * quarters.xy, end = start + STEPS * quarters.zw;
-    uint a[CELL_WIDTH], b[CELL_WIDTH];
     read_row(previous, f, plane, number, start, a);
     read_row(next, f, plane, number, end, b);
     const int2 most = UNITS * ((int2)(plane.columns, plane.rows) - 1) + TOLERANCE;
@@ -101,11 +101,13 @@ static inline void predict_row(__global const source_t *previous, __global const
         const int from = start.x + UNITS * (i / PIXEL), to = end.x + UNITS * (i / PIXEL);
         const bool has_start = starts_in && from >= -TOLERANCE && from <= most.x;
         const bool has_end = ends_in && to >= -TOLERANCE && to <= most.x;
-        if (has_start == has_end)
+        if (has_start == has_end) {
             predicted[i] = both * within(a[i], least[i], largest[i], b[i]) +
                            (64 - both) * within(b[i], least[i], largest[i], a[i]);
-        else
-            predicted[i] = 64 * (has_start ? a[i] : b[i]);
+        } else {
+            a[i] = b[i] = has_start ? a[i] : b[i];
+            predicted[i] = 64 * a[i];
+        }
     }
 }
 

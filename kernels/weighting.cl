@@ -1,6 +1,6 @@
-// Made frames with quality=balanced: how well the vectors around each block match. mixing.cl makes the planes.
+// Made frames with quality=balanced and quality=high: how well the vectors around each block match. mixing.cl makes the planes.
 //
-// docs/algorithms.md defines it. In the order in which the host launches these kernels, after choose_vectors of
+// docs/algorithms.md defines it. -D HIGH=1: what frames before and after show counts, if `has_neighbours`. In the order in which the host launches these kernels, after choose_vectors of
 // interpolation.cl:
 //
 //   compare_blocks   the difference of each block at both ends of its vector
@@ -57,15 +57,82 @@ static inline uint block_difference(__global const uchar *previous, __global con
     return (uint)step * difference;
 }
 
+#if HIGH
+// What is added to the difference of the start of a vector with the frame before, and of its end with the frame after.
+#define LONE_COST 256
+
+// How much an end counts alone: at most MOST_LONE, from a difference of both ends on with one more for every 1 << LONE_SHIFT; and
+// at most one for every 1 << FOUND_SHIFT by which the search found what is left out in the other frame at less than FOUND_COST.
+#define MOST_LONE 16
+#define LONE_DIFFERENCE 128
+#define LONE_SHIFT 5
+#define FOUND_COST 4096
+#define FOUND_SHIFT 7
+
+// The same between the start of a vector and where it comes from in the frame before.
+static inline uint start_difference(__global const uchar *before, __global const uchar *previous, FrameShape f, int2 place,
+                                    PhaseVector vector, int step)
+{
+    return block_difference(before, previous, f, place, (PhaseVector)(vector.xy - vector.zw, vector.zw), step);
+}
+
+// The same between the end of a vector and where it leads to in the frame after.
+static inline uint end_difference(__global const uchar *next, __global const uchar *after, FrameShape f, int2 place,
+                                  PhaseVector vector, int step)
+{
+    return block_difference(next, after, f, place, (PhaseVector)(vector.xy + vector.zw, vector.zw), step);
+}
+
+// The block at a position, in quarter samples; outside the grid the nearest one.
+static inline int2 block_at(FrameShape f, int2 position)
+{
+    return clamp(position >> 5, (int2)(0, 0), (int2)(f.columns, f.rows) - 1);
+}
+
+// How much what a block shows may be left out, by the cost at which the search found it in the other frame.
+static inline uint shown_elsewhere(uint cost)
+{
+    return min(sub_sat((uint)FOUND_COST, cost) >> FOUND_SHIFT, (uint)MOST_LONE);
+}
+
+// How much the start and the end of a vector count alone in the cell with its first sample at `cell`, where both ends have this
+// difference. `found` is the field of the previous frame in the next one, `costs` the least cost of its vectors that lead to each
+// block of the next one.
+static inline uint2 lone_shares(__global const MotionVector *found, __global const uint *costs, FrameShape f, int2 cell,
+                                PhaseVector vector, uint difference)
+{
+    const int4 quarters = convert_int4(vector);
+    const int2 start = 4 * (cell + 2) + quarters.xy;
+    const int2 from = block_at(f, start) >> f.halvings, to = block_at(f, start + quarters.zw);
+    // Each end leaves out what the other one shows.
+    const uint2 shown = (uint2)(shown_elsewhere(costs[to.y * f.columns + to.x]),
+                                shown_elsewhere(found[from.y * f.found_columns + from.x].cost));
+    const uint unlikeness = min(sub_sat(difference, (uint)LONE_DIFFERENCE) >> LONE_SHIFT, (uint)MOST_LONE);
+    return unlikeness * shown / MOST_LONE;
+}
+#endif
+
 // An item compares a block.
 __kernel void compare_blocks(__global const uchar *previous, __global const uchar *next, __global const PhaseVector *chosen,
-                             __global uint *differences, FrameShape f)
+                             __global uint *differences, FrameShape f
+#if HIGH
+                             , __global const uchar *before, __global const uchar *after, int has_neighbours
+#endif
+)
 {
     const int column = (int)get_global_id(0), row = (int)get_global_id(1);
     if (column >= f.columns || row >= f.rows)
         return;
     const int block = row * f.columns + column;
-    differences[block] = block_difference(previous, next, f, SIDE * (int2)(column, row), chosen[block], 1);
+    const int2 place = SIDE * (int2)(column, row);
+    uint difference = block_difference(previous, next, f, place, chosen[block], 1);
+#if HIGH
+    if (has_neighbours && difference > LONE_COST) {
+        difference = min(difference, LONE_COST + start_difference(before, previous, f, place, chosen[block], 1));
+        difference = min(difference, LONE_COST + end_difference(next, after, f, place, chosen[block], 1));
+    }
+#endif
+    differences[block] = difference;
 }
 
 // The greatest or, if `is_mean`, the mean of the numbers around each block. The blocks at the edges repeat.
@@ -145,11 +212,23 @@ void choose_coarse(__global const uchar *previous, __global const uchar *next, _
     }
 }
 
+// The weight of a match with this error, if the best one has the error `least`.
+static inline uint weight_of(uint least, uint error)
+{
+    const uint ratio = (least << 8) / error;
+    return clamp(ratio * ratio >> 8, 1u, 255u);
+}
+
 // Weighs the vectors around a block. An item weighs them in one of its cells; in the first dimension are the cells of a block,
 // one after the other.
 __kernel void weigh_vectors(__global const uchar *previous, __global const uchar *next, __global const PhaseVector *chosen,
                             __global const PhaseVector *coarse, __global const uint *badness, __global uchar *weights,
-                            FrameShape f)
+                            FrameShape f
+#if HIGH
+                            , __global const uchar *before, __global const uchar *after, int has_neighbours,
+                            __global const MotionVector *found, __global const uint *costs
+#endif
+)
 {
     const int2 block = (int2)((int)get_global_id(0) / 4, (int)get_global_id(1));
     const int cell = (int)get_global_id(0) % 4;
@@ -157,20 +236,50 @@ __kernel void weigh_vectors(__global const uchar *previous, __global const uchar
         return;
     Hypotheses h;
     find_hypotheses(chosen, coarse, badness, f, block, &h);
-    // A block with one vector needs no weights.
+    // One vector whose ends predict together needs no weights.
+#if HIGH
+    if (h.count == 1 && !has_neighbours)
+#else
     if (h.count == 1)
+#endif
         return;
     const int number = block.y * f.columns + block.x;
     const uint softness = SOFTNESS + (3 * badness[number] >> 2);
     // Two samples around the cell of 4 x 4.
     const int2 place = SIDE * block + SIDE / 2 * (int2)(cell & 1, cell >> 1) - 2;
     uint errors[HYPOTHESES], least = ~0u;
+#if HIGH
+    // Of the start and of the end.
+    uint2 lone_errors[HYPOTHESES], shares[HYPOTHESES];
+#endif
     for (int k = 0; k < h.count; ++k) {
-        errors[k] = block_difference(previous, next, f, place, h.vectors[k], ROW_STEP) + softness;
+        const PhaseVector vector = h.vectors[k];
+        const uint difference = block_difference(previous, next, f, place, vector, ROW_STEP);
+        errors[k] = difference + softness;
         least = min(least, errors[k]);
+#if HIGH
+        shares[k] = (uint2)(0);
+        if (has_neighbours)
+            shares[k] = lone_shares(found, costs, f, place + 2, vector, difference);
+        if (shares[k].x > 0) {
+            lone_errors[k].x = start_difference(before, previous, f, place, vector, ROW_STEP) + LONE_COST + softness;
+            least = min(least, lone_errors[k].x);
+        }
+        if (shares[k].y > 0) {
+            lone_errors[k].y = end_difference(next, after, f, place, vector, ROW_STEP) + LONE_COST + softness;
+            least = min(least, lone_errors[k].y);
+        }
+#endif
     }
+    weights += number * HYPOTHESES * MATCHES * 4 + cell;
     for (int k = 0; k < h.count; ++k) {
-        const uint ratio = (least << 8) / errors[k];
-        weights[(number * HYPOTHESES + k) * 4 + cell] = (uchar)clamp(ratio * ratio >> 8, 1u, 255u);
+        __global uchar *of_vector = weights + k * MATCHES * 4;
+        of_vector[0] = (uchar)weight_of(least, errors[k]);
+#if HIGH
+        const uint start = shares[k].x > 0 ? weight_of(least, lone_errors[k].x) : 0;
+        const uint end = shares[k].y > 0 ? weight_of(least, lone_errors[k].y) : 0;
+        of_vector[4] = (uchar)(start * shares[k].x / MOST_LONE);
+        of_vector[8] = (uchar)(end * shares[k].y / MOST_LONE);
+#endif
     }
 }

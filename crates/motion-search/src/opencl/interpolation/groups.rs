@@ -11,8 +11,10 @@ use crate::interpolation::BLOCK;
 pub(super) const PLANE_GROUP: [usize; 2] = [32, 4];
 pub(super) const LIST_GROUP: [usize; 2] = [128, 1];
 
-/// The vectors that a block chooses from: `CANDIDATES` in `interpolation.cl`.
-const CANDIDATES: usize = 10;
+/// The vectors that a block chooses from, of so many fields: its own and those around it in each, and zero.
+pub(super) fn candidates(fields: usize) -> usize {
+    9 * fields + 1
+}
 
 /// How the blocks of `choose_vectors` and `choose_coarse` are divided. Of these the first needs more local memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,18 +29,21 @@ impl ChoiceShape {
     /// The fewest items of a group: PoCL 6.0 compiles `choose_vectors` wrongly for groups of one or two.
     const LEAST_GROUP: usize = 4;
 
+    /// For the candidates of so many fields.
+    ///
     /// # Errors
     /// [`SetupError::DeviceUnsupported`] if the device has too little local memory, or too small groups.
-    pub(super) fn new(device: &OpenClDevice) -> Result<Self, SetupError> {
+    pub(super) fn new(device: &OpenClDevice, fields: usize) -> Result<Self, SetupError> {
         let most = |wanted: usize, limit: usize| 1 << wanted.min(limit.max(1)).ilog2();
         // A CPU does the items of a group in turn, with more to do the more of them share a block.
         let items = if device.kind == DeviceKind::Cpu { 1 } else { BLOCK };
         let items = most(items, device.largest_group);
-        let lanes =
-            BLOCK.min(device.largest_group / items).min(device.local_memory / Self::lane_bytes(items));
+        let lanes = BLOCK
+            .min(device.largest_group / items)
+            .min(device.local_memory / Self::lane_bytes(items, fields));
         if items * lanes < Self::LEAST_GROUP {
             let least = Self::LEAST_GROUP;
-            let bytes = Self::lane_bytes(items) * least.div_ceil(items);
+            let bytes = Self::lane_bytes(items, fields) * least.div_ceil(items);
             return Err(SetupError::DeviceUnsupported {
                 wanted: device.name.clone(),
                 reason: format!(
@@ -52,9 +57,9 @@ impl ChoiceShape {
     }
 
     /// Local memory of a block: `BlockChoice` in the kernel.
-    fn lane_bytes(items: usize) -> usize {
+    fn lane_bytes(items: usize, fields: usize) -> usize {
         let candidate = size_of::<[i16; 4]>() + size_of::<u32>() * (items + 1);
-        (CANDIDATES * candidate).next_multiple_of(align_of::<u64>())
+        (candidates(fields) * candidate).next_multiple_of(align_of::<u64>())
     }
 }
 
@@ -99,6 +104,6 @@ mod tests {
 
     #[test]
     fn every_block_fits_the_least_local_memory() {
-        assert!(BLOCK * ChoiceShape::lane_bytes(BLOCK) <= 32 << 10);
+        assert!(BLOCK * ChoiceShape::lane_bytes(BLOCK, 3) <= 32 << 10);
     }
 }

@@ -2,29 +2,20 @@
 
 use std::sync::Arc;
 
-use bytemuck::{Pod, Zeroable};
-
 use super::super::context::Context;
 use super::super::device::OpenClDevice;
 use super::super::launcher::{self, Arg, Buffer, Event, KernelObject, Queue};
 use super::super::program::{self, KernelFile};
-use super::groups::{ChoiceShape, GroupedKernel, LIST_GROUP, PLANE_GROUP};
+use super::groups::{ChoiceShape, GroupedKernel, PLANE_GROUP, candidates};
 use super::layout::{FrameShape, InterpolationLayout, PlanesShape};
-use super::weighting::WeightingKernels;
+use super::projection::{DeviceField, PhaseArg, ProjectionKernels};
+use super::weighting::{LoneEnds, WeightingKernels};
 use crate::compensation::Sampling;
-use crate::estimator::{MotionVector, SetupError};
+use crate::estimator::SetupError;
 use crate::interpolation::{FrameFormat, FrameQuality, Phase, block_of};
 
 /// What an error calls these kernels.
 pub(super) const NAME: &str = "interpolation";
-
-/// Field for field `Phase` in `interpolation.cl`.
-#[derive(Clone, Copy, Pod, Zeroable)]
-#[repr(C)]
-struct PhaseArg {
-    numerator: i32,
-    denominator: i32,
-}
 
 /// What makes planes of one shape.
 struct PlanesKernel {
@@ -46,11 +37,12 @@ impl PlanesKernel {
         sources: [&Buffer; 2],
         (vectors, made): (&[&Buffer], &Buffer),
         frame: &FrameShape,
-        both: i32,
+        numbers: &[i32],
     ) -> launcher::Result<()> {
         let buffers = sources.iter().chain(vectors).copied().chain([made]).map(Arg::Buffer);
         let structures = [bytemuck::bytes_of(frame), bytemuck::bytes_of(&self.shape)].map(Arg::Struct);
-        let args: Vec<_> = buffers.chain(structures).chain([Arg::Int(both)]).collect();
+        let numbers = numbers.iter().copied().map(Arg::Int);
+        let args: Vec<_> = buffers.chain(structures).chain(numbers).collect();
         // SAFETY: it leaves out items outside the planes, limits positions to the points and to the planes of the
         // frames, and writes rows of planes up to a multiple of their alignment.
         unsafe { self.kernel.launch(queue, &args, self.items) }
@@ -94,27 +86,46 @@ impl DeviceFrame {
     }
 }
 
+/// The pairs of frames that are kept, of each a field. A vector has as many matches.
+fn fields(quality: FrameQuality) -> usize {
+    if quality == FrameQuality::High { 3 } else { 1 }
+}
+
+/// The frames that are kept.
+pub(super) fn kept_frames(quality: FrameQuality) -> usize {
+    fields(quality) + 1
+}
+
 /// Whether vectors are chosen by chroma too.
 fn compares_chroma(format: &FrameFormat, quality: FrameQuality) -> bool {
     quality != FrameQuality::Fast && format.samplings.len() > 1
+}
+
+/// The frames that a frame is made from.
+pub(super) struct FramesAround<'a> {
+    /// The previous frame, and the next one.
+    pub(super) pair: [&'a DeviceFrame; 2],
+    /// The number of their field.
+    pub(super) field: usize,
+    /// The frames before and after, if they count.
+    pub(super) neighbours: Option<[&'a DeviceFrame; 2]>,
 }
 
 /// The kernels and what they keep between them.
 pub(super) struct InterpolationKernels {
     make_points: GroupedKernel,
     make_chroma: Option<GroupedKernel>,
-    clear_projection: GroupedKernel,
-    project_costs: GroupedKernel,
-    project_firsts: GroupedKernel,
+    projection: ProjectionKernels,
     choose_vectors: KernelObject,
     choice: ChoiceShape,
-    /// With [`FrameQuality::Balanced`].
+    /// Unless with [`FrameQuality::Fast`].
     weighting: Option<WeightingKernels>,
     compensate_luma: PlanesKernel,
     compensate_chroma: Option<PlanesKernel>,
-    /// The field that the search found.
-    pub(super) found: Buffer,
-    projection: Buffer,
+    /// Of the pairs of frames that are kept, the newest first.
+    fields: Vec<DeviceField>,
+    /// With [`FrameQuality::High`], the projection of a field to its second frame.
+    costs_at_next: Option<Buffer>,
     chosen: Buffer,
     layout: Arc<InterpolationLayout>,
 }
@@ -137,7 +148,9 @@ impl InterpolationKernels {
                 reason: "it makes frames only if all planes of chroma are sampled alike".into(),
             });
         }
-        let choice = ChoiceShape::new(device)?;
+        let is_high = quality == FrameQuality::High;
+        let fields = fields(quality);
+        let choice = ChoiceShape::new(device, fields)?;
         let samples = format!("-D DEPTH={} -D SHIFT={} ", format.samples.depth(), format.samples.shift());
         let build = |file: KernelFile, options: String| {
             let options = samples.clone() + &options;
@@ -147,7 +160,8 @@ impl InterpolationKernels {
         };
         let ChoiceShape { items, lanes } = choice;
         let (black, lower) = format.samples.levels();
-        let shared = format!("-D ITEMS={items} -D LANES={lanes}");
+        let high = format!("-D HIGH={}", u8::from(is_high));
+        let shared = format!("-D ITEMS={items} -D LANES={lanes} {high}");
         let planes = format.samplings.len();
         let components =
             if compares_chroma(format, quality) { chroma.pixel().max(planes - 1).min(2) } else { 0 };
@@ -160,7 +174,7 @@ impl InterpolationKernels {
         let options =
             format!("-D BLACK={black} -D LOWER={lower} -D COMPONENTS={components} {of_chroma} {shared}");
         let interpolation = build(KernelFile::Interpolation, options)?;
-        let grouped = |name, group| GroupedKernel::new(device, &*interpolation, name, group);
+        let grouped = |name| GroupedKernel::new(device, &*interpolation, name, PLANE_GROUP);
         // Of planes that are sampled alike, from plane `first` on.
         let compensate = |first: usize, count: usize, sampling: Sampling, options: String| {
             let (width, height) = layout.planes[first].size;
@@ -170,7 +184,7 @@ impl InterpolationKernels {
                 FrameQuality::Fast => (KernelFile::Compensation, c"compensate", blocks + 1),
                 FrameQuality::Balanced | FrameQuality::High => (KernelFile::Mixing, c"mix_planes", blocks),
             };
-            let program = build(file, options)?;
+            let program = build(file, options + " " + &high)?;
             Ok::<_, SetupError>(PlanesKernel {
                 kernel: GroupedKernel::new(device, &*program, name, PLANE_GROUP)?,
                 shape: layout.plane_shape(first, sampling.pixel()),
@@ -181,17 +195,16 @@ impl InterpolationKernels {
             FrameQuality::Fast => None,
             FrameQuality::Balanced | FrameQuality::High => {
                 let program = build(KernelFile::Weighting, shared)?;
-                Some(WeightingKernels::new(context, device, &*program, choice, &layout)?)
+                Some(WeightingKernels::new(context, device, &*program, choice, fields, &layout)?)
             }
         };
         let blocks = layout.grid.blocks();
-        let buffer = |what, bytes| device.buffer(context, what, bytes);
+        let field = |_| DeviceField::new(context, device, &layout);
+        let costs = || DeviceField::projection(context, device, &layout);
         Ok(Self {
-            make_points: grouped(c"make_points", PLANE_GROUP)?,
-            make_chroma: (components > 0).then(|| grouped(c"make_chroma", PLANE_GROUP)).transpose()?,
-            clear_projection: grouped(c"clear_projection", LIST_GROUP)?,
-            project_costs: grouped(c"project_costs", LIST_GROUP)?,
-            project_firsts: grouped(c"project_firsts", LIST_GROUP)?,
+            make_points: grouped(c"make_points")?,
+            make_chroma: (components > 0).then(|| grouped(c"make_chroma")).transpose()?,
+            projection: ProjectionKernels::new(device, &*interpolation, &layout)?,
             choose_vectors: interpolation.kernel(c"choose_vectors").map_err(|error| device.refused(error))?,
             choice,
             weighting,
@@ -199,9 +212,9 @@ impl InterpolationKernels {
             compensate_chroma: (planes > 1)
                 .then(|| compensate(1, planes - 1, chroma, format!("-D LUMA=0 {of_chroma}")))
                 .transpose()?,
-            found: buffer("a field", size_of::<MotionVector>() * layout.found.blocks())?,
-            projection: buffer("projected vectors", 2 * size_of::<u32>() * blocks)?,
-            chosen: buffer("vectors", size_of::<[i16; 4]>() * blocks)?,
+            fields: (0..fields).map(field).collect::<Result<_, _>>()?,
+            costs_at_next: is_high.then(costs).transpose()?,
+            chosen: device.buffer(context, "vectors", size_of::<[i16; 4]>() * blocks)?,
             layout,
         })
     }
@@ -219,7 +232,7 @@ impl InterpolationKernels {
             Arg::Int((self.layout.planes[0].pitch / sample_bytes) as i32),
             Arg::Buffer(&frame.points),
             Arg::Buffer(frame.luma()),
-            Arg::Struct(bytemuck::bytes_of(&self.layout.shape)),
+            self.layout.shape.arg(),
         ];
         // SAFETY: it clamps what it reads to the luma plane, which is the first one, and leaves out items that are not
         // in a plane of points, of which the buffers hold four.
@@ -237,51 +250,72 @@ impl InterpolationKernels {
         Ok(())
     }
 
-    /// Queues the frame at `phase` between `previous` and `next`, with the field in `found`, whose planes are written to
-    /// `made`. Returns the event of its end.
+    /// Makes the field of the newest pair that of the pair before, and the place of the oldest one free.
+    pub(super) fn advance(&mut self) {
+        self.fields.rotate_right(1);
+    }
+
+    /// Where the field of the newest pair is.
+    pub(super) fn newest_field(&self) -> &Buffer {
+        &self.fields[0].found
+    }
+
+    /// Queues the frame at `phase` between a pair of frames, whose planes are written to `made`. Returns the event of its end.
     pub(super) fn make(
         &mut self,
         queue: &dyn Queue,
-        [previous, next]: [&DeviceFrame; 2],
+        frames: &FramesAround<'_>,
         phase: Phase,
         made: &Buffer,
     ) -> launcher::Result<Event> {
-        let blocks = self.layout.grid.blocks();
-        let shape = Arg::Struct(bytemuck::bytes_of(&self.layout.shape));
-        let both = phase.previous_weight() as i32;
-        let phase = PhaseArg { numerator: phase.numerator() as i32, denominator: phase.denominator() as i32 };
-        let phase = Arg::Struct(bytemuck::bytes_of(&phase));
-        let [found, projection, chosen] = [&self.found, &self.projection, &self.chosen].map(Arg::Buffer);
-        // SAFETY: it leaves out items past the last of two numbers a block, which the buffer holds.
-        unsafe { self.clear_projection.launch(queue, &[projection, shape], [2 * blocks, 1, 1])? };
-        let args = [found, projection, shape, phase];
-        for kernel in [&mut self.project_costs, &mut self.project_firsts] {
-            // SAFETY: they leave out items past the last block, read the field of all blocks that the search had, and
-            // write to numbers of blocks of the grid alone.
-            unsafe { kernel.launch(queue, &args, [blocks, 1, 1])? };
+        let FramesAround { pair: [previous, next], field, neighbours } = *frames;
+        let (shape, blocks) = (&self.layout.shape, self.layout.grid.blocks());
+        // The fields of the pairs before and after; any, unless they count.
+        let around = neighbours.map_or([field; 2], |_| [field + 1, field - 1]);
+        let counted = if neighbours.is_some() { 3 } else { 1 };
+        for (field, later) in [(field, 0), (around[0], 1), (around[1], -1)].into_iter().take(counted) {
+            self.projection.project(queue, &self.fields[field], shape, PhaseArg::new(phase, later))?;
         }
+        let mut numbers = vec![phase.previous_weight() as i32];
+        let phase = PhaseArg::new(phase, 0);
         let ChoiceShape { items, lanes } = self.choice;
-        let [points, other_points] = [previous, next].map(|frame| Arg::Buffer(&frame.points));
-        let mut args = vec![points, other_points, found, projection, chosen, shape, phase];
+        let mut args = vec![Arg::Buffer(&previous.points), Arg::Buffer(&next.points)];
+        args.extend(self.fields[field].args());
+        args.extend([Arg::Buffer(&self.chosen), shape.arg(), phase.arg()]);
+        args.push(Arg::Int(candidates(counted) as i32));
+        if self.costs_at_next.is_some() {
+            args.extend(around.into_iter().flat_map(|field| self.fields[field].args()));
+        }
         args.extend([previous, next].into_iter().flat_map(|frame| &frame.chroma).map(Arg::Buffer));
         // SAFETY: lanes past the last block repeat its work and write nothing; blocks around are limited to the grid, and
         // so are positions to the points.
         unsafe {
             queue.launch(&mut self.choose_vectors, &args, [blocks.div_ceil(lanes)], [items * lanes])?;
         }
-        let frame = &self.layout.shape;
+        let mut lone_ends = None;
+        if let Some(costs) = &self.costs_at_next {
+            let found = &self.fields[field].found;
+            if neighbours.is_some() {
+                self.projection.project_costs(queue, [found, costs], shape, PhaseArg::SECOND)?;
+            }
+            let around = neighbours.unwrap_or([previous, next]).map(|frame| &frame.points);
+            let has_neighbours = neighbours.is_some();
+            numbers.push(i32::from(has_neighbours));
+            lone_ends = Some(LoneEnds { around, has_neighbours, found, costs });
+        }
         let mut vectors = vec![&self.chosen];
         if let Some(weighting) = &mut self.weighting {
-            weighting.weigh(queue, [&previous.points, &next.points], &self.chosen, frame)?;
+            let points = [&previous.points, &next.points];
+            weighting.weigh(queue, points, &self.chosen, lone_ends, shape)?;
             vectors.extend(weighting.written());
         }
         let luma = [previous.luma(), next.luma()];
         // SAFETY: the vectors are those of this frame shape, and so are the frames and `made`.
-        unsafe { self.compensate_luma.launch(queue, luma, (&vectors, made), frame, both)? };
+        unsafe { self.compensate_luma.launch(queue, luma, (&vectors, made), shape, &numbers)? };
         if let Some(chroma) = &mut self.compensate_chroma {
             let planes = [&previous.planes, &next.planes];
             // SAFETY: as above.
-            unsafe { chroma.launch(queue, planes, (&vectors, made), frame, both)? };
+            unsafe { chroma.launch(queue, planes, (&vectors, made), shape, &numbers)? };
         }
         queue.marker()
     }

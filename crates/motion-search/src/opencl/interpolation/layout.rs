@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::super::launcher::Rectangle;
+use super::super::launcher::{Arg, Rectangle};
 use crate::estimator::Grid;
 use crate::interpolation::{FrameFormat, coarse_grid, found_grid, grid, halvings};
 
@@ -33,6 +33,13 @@ pub(super) struct FrameShape {
     halvings: i32,
     pitch: i32,
     plane: i32,
+}
+
+impl FrameShape {
+    /// As a kernel's argument.
+    pub(super) fn arg(&self) -> Arg<'_> {
+        Arg::Struct(bytemuck::bytes_of(self))
+    }
 }
 
 /// Field for field `PlanesShape` in `points.cl`.

@@ -3,6 +3,7 @@
 mod groups;
 mod kernels;
 mod layout;
+mod projection;
 mod search_frames;
 mod weighting;
 
@@ -17,9 +18,11 @@ use super::host::PinnedBlock;
 use super::launcher::{self, Buffer, DevicePlane, Event, Queue, QueueKind};
 use crate::compensation::{CompensationError, PlaneMut};
 use crate::estimator::{BlockHandle, EstimateError, Frame, FrameView, Launching, MotionVector, SetupError};
-use crate::interpolation::{FrameFormat, FrameMaker, FrameQuality, InterpolationError, Phase, check_field};
+use crate::interpolation::{
+    FrameFormat, FrameMaker, FrameQuality, InterpolationError, LoadedPair, Phase, check_field,
+};
 use crate::pace::{PATIENCE, Pace};
-use kernels::{DeviceFrame, InterpolationKernels};
+use kernels::{DeviceFrame, FramesAround, InterpolationKernels, kept_frames};
 use layout::InterpolationLayout;
 use search_frames::DeviceSearchFrames;
 
@@ -33,12 +36,16 @@ const WORK: usize = 64;
 /// Makes frames on one OpenCL device.
 ///
 /// For planes of S bytes in all and W × H luma samples it allocates on the device 4 · S bytes, 8 · W · H for luma between
-/// samples (24 · W · H with samples of more than eight bits), and 0.3 · W · H for vectors; in page-locked memory 4 · S bytes. All of it is allocated when it is opened.
+/// samples (24 · W · H with samples of more than eight bits), and for vectors 0.4 · W · H, with [`FrameQuality::Balanced`]
+/// 1.4 · W · H; in page-locked memory 4 · S bytes. [`FrameQuality::High`] keeps two frames more: 6 · S bytes in each memory,
+/// twice as much for luma, and 3.6 · W · H for vectors. All of it is allocated when it is opened.
 pub struct OpenClInterpolator {
     name: String,
     launching: Option<Launching>,
     format: FrameFormat,
     layout: Arc<InterpolationLayout>,
+    /// The pair between which frames are made.
+    pair: LoadedPair,
     /// Those that are not finished.
     begun: VecDeque<BegunFrame>,
     /// The room of the next frame that begins, and that of the one that was finished last.
@@ -65,8 +72,8 @@ struct BegunFrame {
 /// What was made in the context.
 struct Objects {
     kernels: InterpolationKernels,
-    /// The previous frame, and the next one.
-    frames: [UploadedFrame; 2],
+    /// The newest frame first.
+    frames: Vec<UploadedFrame>,
     field: StagedBlock,
     rooms: Vec<MadeRoom>,
     /// For frames in memory of the device.
@@ -127,10 +134,6 @@ impl OpenClInterpolator {
         quality: FrameQuality,
     ) -> Result<Self, SetupError> {
         format.validate(&device.name)?;
-        if quality == FrameQuality::High {
-            let reason = "it has no kernels for neighbouring frames".into();
-            return Err(SetupError::DeviceUnsupported { wanted: device.name.clone(), reason });
-        }
         let open = |context: &_| Self::with_context(context, device, format, quality);
         let (mut opened, launching) = device.open(None, open)?;
         opened.launching = Some(launching);
@@ -151,7 +154,7 @@ impl OpenClInterpolator {
         let layout = Arc::new(InterpolationLayout::new(format));
         let host = |bytes| PinnedBlock::new(context, device, &work, bytes);
         let staged = |bytes| Ok::<_, SetupError>(StagedBlock { host: host(bytes)?, read: None });
-        let frame = || {
+        let frame = |_| {
             Ok::<_, SetupError>(UploadedFrame {
                 device: DeviceFrame::new(context, device, format, quality, &layout)?,
                 staging: staged(layout.bytes)?,
@@ -167,7 +170,7 @@ impl OpenClInterpolator {
             search_frames.then(|| DeviceSearchFrames::new(context, device, format, &layout)).transpose()?;
         let objects = Objects {
             kernels: InterpolationKernels::new(context, device, format, quality, layout.clone())?,
-            frames: [frame()?, frame()?],
+            frames: (0..kept_frames(quality)).map(frame).collect::<Result<_, _>>()?,
             field: staged(size_of::<MotionVector>() * layout.found.blocks())?,
             rooms: (0..DEPTH).map(room).collect::<Result<_, SetupError>>()?,
             search_frames,
@@ -179,6 +182,7 @@ impl OpenClInterpolator {
             launching: None,
             format: format.clone(),
             layout,
+            pair: LoadedPair::Newest,
             begun: VecDeque::with_capacity(DEPTH),
             room: 0,
             finished: 0,
@@ -218,9 +222,11 @@ impl OpenClInterpolator {
     fn advance(&mut self) -> launcher::Result<()> {
         let (allowed, watch) = (self.allowed(), self.context.watch());
         watch.check()?;
-        let frames = &mut self.objects.frames;
-        frames.swap(0, 1);
-        frames[1].staging.read.take().map_or(Ok(()), |read| watch.wait(&read, allowed))
+        self.pair = LoadedPair::Newest;
+        let Objects { kernels, frames, .. } = &mut *self.objects;
+        kernels.advance();
+        frames.rotate_right(1);
+        frames[0].staging.read.take().map_or(Ok(()), |read| watch.wait(&read, allowed))
     }
 
     /// Begins to upload the planes of a frame, and queues what is made of them. The device works while the host copies
@@ -229,7 +235,7 @@ impl OpenClInterpolator {
         self.advance()?;
         self.stays_on_device = false;
         let Objects { kernels, frames, work, .. } = &mut *self.objects;
-        let UploadedFrame { device, staging, .. } = &mut frames[1];
+        let UploadedFrame { device, staging, .. } = &mut frames[0];
         for (plane, place) in planes.iter().zip(&self.layout.planes) {
             // SAFETY: the device has read what was there before, and reads other planes meanwhile.
             let bytes = &mut unsafe { staging.host.as_mut_slice() }[place.range()];
@@ -248,7 +254,7 @@ impl OpenClInterpolator {
         self.advance()?;
         self.stays_on_device = true;
         let Objects { kernels, frames, work, .. } = &mut *self.objects;
-        let UploadedFrame { device, staging, sources } = &mut frames[1];
+        let UploadedFrame { device, staging, sources } = &mut frames[0];
         for ((plane, found), place) in planes.iter().zip(found).zip(&self.layout.planes) {
             sources.push(plane.clone());
             let rows = place.rows(self.format.samples.bytes());
@@ -299,7 +305,7 @@ impl OpenClInterpolator {
         let bytes = unsafe { staging.host.as_mut_slice() };
         bytes.copy_from_slice(bytemuck::cast_slice(field));
         // SAFETY: as in `upload`.
-        staging.read = Some(unsafe { work.begin_write(&kernels.found, 0, bytes)? });
+        staging.read = Some(unsafe { work.begin_write(kernels.newest_field(), 0, bytes)? });
         work.flush()
     }
 
@@ -308,8 +314,17 @@ impl OpenClInterpolator {
         let begun = Instant::now();
         let Objects { kernels, frames, rooms, work, download, .. } = &mut *self.objects;
         let MadeRoom { device, host } = &mut rooms[self.room];
-        let [previous, next] = frames.each_ref().map(|frame| &frame.device);
-        let made = kernels.make(&**work, [previous, next], phase, device)?;
+        let (next, has_neighbours) = match self.pair {
+            LoadedPair::Newest => (0, false),
+            LoadedPair::BeforeNewest { has_neighbours } => (1, has_neighbours),
+        };
+        let frame = |number: usize| &frames[number].device;
+        let around = FramesAround {
+            pair: [frame(next + 1), frame(next)],
+            field: next,
+            neighbours: has_neighbours.then(|| [frame(next + 2), frame(next - 1)]),
+        };
+        let made = kernels.make(&**work, &around, phase, device)?;
         work.flush()?;
         let made = match self.stays_on_device {
             true => made,
@@ -366,6 +381,14 @@ impl FrameMaker for OpenClInterpolator {
     fn set_motion(&mut self, field: &[MotionVector]) -> Result<(), InterpolationError> {
         check_field(self.format.size, field)?;
         self.upload_field(field).map_err(|error| self.failed(error))
+    }
+
+    fn select(&mut self, pair: LoadedPair) -> Result<(), InterpolationError> {
+        if pair != LoadedPair::Newest && self.objects.frames.len() < 4 {
+            return Err(InterpolationError::Pair);
+        }
+        self.pair = pair;
+        Ok(())
     }
 
     fn start_frame(&mut self, phase: Phase) -> Result<(), InterpolationError> {

@@ -8,6 +8,16 @@ use super::layout::{FrameShape, InterpolationLayout};
 use crate::estimator::{Grid, SetupError};
 use crate::interpolation::HYPOTHESES;
 
+/// What else counts with [`FrameQuality::High`](crate::interpolation::FrameQuality::High).
+pub(super) struct LoneEnds<'a> {
+    /// The points of the frames before and after; any, unless they count.
+    pub(super) around: [&'a Buffer; 2],
+    pub(super) has_neighbours: bool,
+    /// The field of the previous frame in the next one, and the least cost with which it leads to each block of that.
+    pub(super) found: &'a Buffer,
+    pub(super) costs: &'a Buffer,
+}
+
 /// The kernels and what they write.
 pub(super) struct WeightingKernels {
     compare_blocks: GroupedKernel,
@@ -25,7 +35,7 @@ pub(super) struct WeightingKernels {
 }
 
 impl WeightingKernels {
-    /// Of `program`, in which coarse blocks are divided as `choice` says.
+    /// Of `program`, in which coarse blocks are divided as `choice` says and vectors have so many `matches`.
     ///
     /// # Errors
     /// [`SetupError::DeviceUnsupported`], [`SetupError::Memory`].
@@ -34,6 +44,7 @@ impl WeightingKernels {
         device: &OpenClDevice,
         program: &dyn LoadedProgram,
         choice: ChoiceShape,
+        matches: usize,
         layout: &InterpolationLayout,
     ) -> Result<Self, SetupError> {
         let grouped = |name| GroupedKernel::new(device, program, name, PLANE_GROUP);
@@ -51,8 +62,8 @@ impl WeightingKernels {
             greatest: numbers("the badness of matches", blocks)?,
             badness: numbers("the badness of matches", blocks)?,
             coarse: device.buffer(context, "vectors", size_of::<[i16; 4]>() * coarse_blocks)?,
-            // Four bytes for each vector: of four cells.
-            weights: numbers("weights", HYPOTHESES * blocks)?,
+            // Four bytes for each match of a vector: of four cells.
+            weights: numbers("weights", HYPOTHESES * matches * blocks)?,
         })
     }
 
@@ -67,17 +78,23 @@ impl WeightingKernels {
         queue: &dyn Queue,
         points: [&Buffer; 2],
         chosen: &Buffer,
+        lone_ends: Option<LoneEnds<'_>>,
         shape: &FrameShape,
     ) -> launcher::Result<()> {
         let Grid { columns, rows } = self.grid;
         let [previous, next, chosen] = [points[0], points[1], chosen].map(Arg::Buffer);
         let [greatest, badness, coarse, weights] =
             [&self.greatest, &self.badness, &self.coarse, &self.weights].map(Arg::Buffer);
-        let shape = Arg::Struct(bytemuck::bytes_of(shape));
+        let shape = shape.arg();
+        let (mut neighbours, mut shown) = (Vec::new(), Vec::new());
+        if let Some(LoneEnds { around: [before, after], has_neighbours, found, costs }) = lone_ends {
+            neighbours = vec![Arg::Buffer(before), Arg::Buffer(after), Arg::Int(i32::from(has_neighbours))];
+            shown = vec![Arg::Buffer(found), Arg::Buffer(costs)];
+        }
         // SAFETY: here and below, kernels leave out items past the last block, of each of which the buffers have what they
         // read and write, and limit blocks around to the grid and positions to the points.
         unsafe {
-            let args = [previous, next, chosen, badness, shape];
+            let args = [&[previous, next, chosen, badness, shape], &*neighbours].concat();
             self.compare_blocks.launch(queue, &args, [columns, rows, 1])?;
             for (from, to, is_mean) in [(badness, greatest, 0), (greatest, badness, 1)] {
                 self.spread.launch(queue, &[from, to, shape, Arg::Int(is_mean)], [columns, rows, 1])?;
@@ -87,6 +104,7 @@ impl WeightingKernels {
             let groups = [self.coarse_blocks.div_ceil(lanes)];
             queue.launch(&mut self.choose_coarse, &args, groups, [items * lanes])?;
             let args = [previous, next, chosen, coarse, badness, weights, shape];
+            let args = [&args, &*neighbours, &*shown].concat();
             self.weigh_vectors.launch(queue, &args, [4 * columns, rows, 1])?;
         }
         Ok(())

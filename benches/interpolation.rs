@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 
 use motion_search::backend::{self, DeviceSelector, Grouping};
 use motion_search::compensation::{PlaneMut, Sampling, psnr};
-use motion_search::estimator::{Frame, FrameView, MotionVector, SampleFormat};
+use motion_search::estimator::{Frame, FrameView, SampleFormat};
 use motion_search::interpolation::{
-    FrameFormat, FrameMaker, FrameQuality, Phase, SearchInput, search_parameters,
+    FrameFormat, FrameMaker, FrameQuality, LoadedPair, Phase, SearchInput, search_parameters,
 };
 use motion_search::tuning::{Kernel, Tuning};
 use test_support::gstreamer::clips;
@@ -51,7 +51,7 @@ fn main() -> Result<()> {
     );
     for clip in &clips {
         let frames = clips::planes(Path::new(clip), FRAMES).map_err(|error| error.to_string())?;
-        for quality in [FrameQuality::Fast, FrameQuality::Balanced] {
+        for quality in [FrameQuality::Fast, FrameQuality::Balanced, FrameQuality::High] {
             println!("{clip}, {quality:?}: {}", measure(&frames, &device, quality, threads, between)?);
         }
     }
@@ -83,31 +83,52 @@ fn measure(
     let [mut memory, mut expected] = [(); 2].map(|()| sizes.map(|(width, height)| vec![0; width * height]));
     let mut stages = [const { Vec::new() }; 3];
     let [mut made_psnr, mut mean_psnr, mut likeness, mut edges] = [const { Vec::new() }; 4];
-    let mut newest = None;
-    for (index, frame) in frames.iter().enumerate().step_by(between + 1) {
-        let planes: Vec<_> = frame.iter().map(Frame::view).collect();
-        reference.load_frame(&planes)?;
-        let start = Instant::now();
-        maker.load_frame(&planes)?;
-        let search_frame = searched.frame(&planes[0])?;
-        stages[0].push(start.elapsed());
-        let start = Instant::now();
-        let next = session.add_frame(search_frame)?;
-        let Some(previous) = newest.replace(next) else { continue };
-        session.start_search(previous, next, ())?;
-        let (_, found) = session.finish_search()?;
-        session.release_frame(previous);
-        stages[1].push(start.elapsed());
-        let neighbours = [&frames[index - between - 1], frame].map(|planes| &planes[0]);
-        let previous: Vec<_> = frames[index - between - 1].iter().map(Frame::view).collect();
-        for number in 1..=between {
-            let phase = Phase::new(number as u32, between as u32 + 1).ok_or("too many frames between")?;
+    let shown: Vec<_> = frames.iter().step_by(between + 1).collect();
+    let views = |number: usize| -> Vec<_> { shown[number].iter().map(Frame::view).collect() };
+    // Pairs with neighbours are made when the frame after them has come.
+    let wait = usize::from(quality == FrameQuality::High);
+    let (mut newest, mut cuts) = (None, Vec::new());
+    for number in 0..shown.len() + wait {
+        if number < shown.len() {
+            let planes = views(number);
+            reference.load_frame(&planes)?;
+            let start = Instant::now();
+            maker.load_frame(&planes)?;
+            let search_frame = searched.frame(&planes[0])?;
+            stages[0].push(start.elapsed());
+            let start = Instant::now();
+            let next = (session.add_frame(search_frame.clone())?, search_frame);
+            if let Some((slot, previous)) = newest.replace(next.clone()) {
+                session.start_search(slot, next.0, ())?;
+                let (_, found) = session.finish_search()?;
+                session.release_frame(slot);
+                stages[1].push(start.elapsed());
+                reference.set_motion(&found.vectors)?;
+                maker.set_motion(&found.vectors)?;
+                cuts.push(searched.is_scene_cut([&previous, &next.1], &found.vectors)?);
+            }
+        }
+        let Some(first) = number.checked_sub(1 + wait) else { continue };
+        if wait > 0 {
+            let pair = match cuts.get(first + 1) {
+                Some(is_cut) => LoadedPair::BeforeNewest {
+                    has_neighbours: !is_cut && first.checked_sub(1).is_some_and(|before| !cuts[before]),
+                },
+                None => LoadedPair::Newest,
+            };
+            reference.select(pair)?;
+            maker.select(pair)?;
+        }
+        let (previous, planes) = (views(first), views(first + 1));
+        let neighbours = [first, first + 1].map(|number| &shown[number][0]);
+        for step in 1..=between {
+            let phase = Phase::new(step as u32, between as u32 + 1).ok_or("too many frames between")?;
             let sources: [&[_]; 2] = [&previous, &planes];
             let start = Instant::now();
-            make(&mut *maker, &found.vectors, sources, phase, &mut memory)?;
+            make(&mut *maker, sources, phase, &mut memory)?;
             stages[2].push(start.elapsed());
-            make(&mut *reference, &found.vectors, sources, phase, &mut expected)?;
-            let left_out = index - between - 1 + number;
+            make(&mut *reference, sources, phase, &mut expected)?;
+            let left_out = first * (between + 1) + step;
             if memory != expected {
                 return Err(format!("{} makes another frame {left_out} than the CPU", maker.device()).into());
             }
@@ -171,12 +192,10 @@ fn false_edges(made: &FrameView<'_>, original: &FrameView<'_>) -> f64 {
 /// Makes the frame at `phase`.
 fn make(
     maker: &mut dyn FrameMaker,
-    field: &[MotionVector],
     [previous, next]: [&[FrameView<'_>]; 2],
     phase: Phase,
     memory: &mut [Vec<u8>],
 ) -> Result<()> {
-    maker.set_motion(field)?;
     maker.start_frame(phase)?;
     maker.finish_frame()?;
     for (index, memory) in memory.iter_mut().enumerate() {

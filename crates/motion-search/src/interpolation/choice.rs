@@ -19,12 +19,13 @@ const REGISTERS: usize = BLOCK / 2;
 /// The candidates of the projected field: the block's own and its neighbours, columns and rows from that above left.
 const PLACES: [(usize, usize); 9] = [(1, 1), (0, 0), (1, 0), (2, 0), (0, 1), (2, 1), (0, 2), (1, 2), (2, 2)];
 
-/// The vectors that a block chooses from: these, and zero.
-const CANDIDATES: usize = PLACES.len() + 1;
+/// The vectors that a block chooses from: those of one or three projected fields, and zero.
+const OF_ONE_FIELD: usize = PLACES.len() + 1;
+const OF_THREE_FIELDS: usize = 3 * PLACES.len() + 1;
 
 /// The sum of the absolute differences at both `ends` of a vector, of 8 x 8 samples from `origin` on, in quarter samples.
 #[inline(always)]
-fn block_difference<E: InstructionSet>(
+pub(super) fn block_difference<E: InstructionSet>(
     luma: &[QuarterSamples<'_>; 2],
     origin: (i32, i32),
     ends: BlockEnds,
@@ -47,10 +48,11 @@ pub(super) struct VectorChoice<'a> {
     /// The luma of the previous and of the next frame.
     pub luma: [QuarterSamples<'a>; 2],
     /// Their chroma, if it is compared.
-    pub chroma: Option<&'a [ChromaPairs; 2]>,
+    pub chroma: Option<[&'a ChromaPairs; 2]>,
     pub starts: &'a Starts,
     pub grid: Grid,
-    pub projected: &'a [HalfVector],
+    /// One projected field or three. A vector should resemble those of the first.
+    pub projected: &'a [Vec<HalfVector>],
 }
 
 impl VectorChoice<'_> {
@@ -63,7 +65,11 @@ impl VectorChoice<'_> {
     ) {
         let columns = self.grid.columns;
         let choose = |row, chosen: &mut [BlockEnds], differences: Option<&mut [u32]>| {
-            instructions.run(ChosenRow { choice: self, row, chosen, differences });
+            let row = ChosenRow { choice: self, row, chosen, differences };
+            match self.projected.len() {
+                1 => instructions.run(Candidates::<OF_ONE_FIELD>(row)),
+                _ => instructions.run(Candidates::<OF_THREE_FIELDS>(row)),
+            }
         };
         let rows = chosen.par_chunks_mut(columns).enumerate();
         match differences {
@@ -144,33 +150,33 @@ impl VectorChoice<'_> {
 /// Blocks of a row whose candidates are compared with their neighbours at once.
 const LANES: usize = 16;
 
-/// The candidates of blocks beside each other, a component of their vectors.
-type CandidateLanes = [[i16; LANES]; CANDIDATES];
-
-/// Some blocks of a row.
-struct BlockChunk {
-    x: CandidateLanes,
-    y: CandidateLanes,
+/// The `C` candidates of some blocks of a row.
+struct BlockChunk<const C: usize> {
+    x: [[i16; LANES]; C],
+    y: [[i16; LANES]; C],
 }
 
-impl BlockChunk {
+impl<const C: usize> BlockChunk<C> {
     /// The blocks of a row from `first` on. After the last one it is repeated.
     #[inline(always)]
     fn new(choice: &VectorChoice<'_>, first: usize, row: usize) -> Self {
         let Grid { columns, rows } = choice.grid;
-        // The rows above and below, and one more column on either side.
-        let mut around = [[HalfVector::default(); LANES + 2]; 3];
-        for (around, row) in around.iter_mut().zip([row.saturating_sub(1), row, (row + 1).min(rows - 1)]) {
-            let vectors = &choice.projected[row * columns..][..columns];
-            for at in 0..LANES + 2 {
-                around[at] = vectors[(first + at).saturating_sub(1).min(columns - 1)];
+        let mut chunk = Self { x: [[0; LANES]; C], y: [[0; LANES]; C] };
+        for (field, projected) in choice.projected.iter().enumerate() {
+            // The rows above and below, and one more column on either side.
+            let mut around = [[HalfVector::default(); LANES + 2]; 3];
+            for (around, row) in around.iter_mut().zip([row.saturating_sub(1), row, (row + 1).min(rows - 1)])
+            {
+                let vectors = &projected[row * columns..][..columns];
+                for at in 0..LANES + 2 {
+                    around[at] = vectors[(first + at).saturating_sub(1).min(columns - 1)];
+                }
             }
-        }
-        let mut chunk = Self { x: [[0; LANES]; CANDIDATES], y: [[0; LANES]; CANDIDATES] };
-        for lane in 0..LANES {
-            for (candidate, (right, down)) in PLACES.into_iter().enumerate() {
-                let vector = around[down][lane + right];
-                (chunk.x[candidate][lane], chunk.y[candidate][lane]) = (vector.x, vector.y);
+            for lane in 0..LANES {
+                for (place, (right, down)) in PLACES.into_iter().enumerate() {
+                    let (vector, candidate) = (around[down][lane + right], PLACES.len() * field + place);
+                    (chunk.x[candidate][lane], chunk.y[candidate][lane]) = (vector.x, vector.y);
+                }
             }
         }
         chunk
@@ -179,12 +185,13 @@ impl BlockChunk {
     /// What each candidate of each block costs whatever the samples are: for its differences from the neighbours, and
     /// unless it is zero. The most for candidates that equal one before them.
     #[inline(always)]
-    fn penalties(&self) -> [[u16; LANES]; CANDIDATES] {
-        let mut all = [[0; LANES]; CANDIDATES];
+    fn penalties(&self) -> [[u16; LANES]; C] {
+        let mut all = [[0; LANES]; C];
         for (candidate, to) in all.iter_mut().enumerate() {
             let (mut sums, mut is_known) = ([0; LANES], [0; LANES]);
-            for other in 0..PLACES.len() {
-                let (is_neighbour, is_before) = (u16::from(other > 0), u16::from(other < candidate));
+            for other in 0..PLACES.len().max(candidate) {
+                let is_neighbour = u16::from((1..PLACES.len()).contains(&other));
+                let is_before = u16::from(other < candidate);
                 for lane in 0..LANES {
                     let x = self.x[candidate][lane].wrapping_sub(self.x[other][lane]).unsigned_abs();
                     let y = self.y[candidate][lane].wrapping_sub(self.y[other][lane]).unsigned_abs();
@@ -211,13 +218,16 @@ struct ChosenRow<'a> {
     differences: Option<&'a mut [u32]>,
 }
 
-impl<E: InstructionSet> Work<E> for ChosenRow<'_> {
+/// A row of blocks that have `C` candidates each.
+struct Candidates<'a, const C: usize>(ChosenRow<'a>);
+
+impl<const C: usize, E: InstructionSet> Work<E> for Candidates<'_, C> {
     #[inline(always)]
     fn run(self, engine: E) {
-        let Self { choice, row, chosen, mut differences } = self;
+        let ChosenRow { choice, row, chosen, mut differences } = self.0;
         for (chunk, chosen) in chosen.chunks_mut(LANES).enumerate() {
             let first = LANES * chunk;
-            let blocks = BlockChunk::new(choice, first, row);
+            let blocks = BlockChunk::<C>::new(choice, first, row);
             let penalties = blocks.penalties();
             let mut least_penalty = [u16::MAX; LANES];
             for penalties in &penalties[1..] {
@@ -246,7 +256,7 @@ impl<E: InstructionSet> Work<E> for ChosenRow<'_> {
                         let difference = block_difference::<E>(&choice.luma, origin, ends);
                         let mut cost = difference + penalty;
                         if cost < least
-                            && let Some(chroma) = choice.chroma
+                            && let Some(chroma) = &choice.chroma
                         {
                             let block = (first + lane, row);
                             cost += CHROMA_COST * ChromaPairs::difference::<E>(chroma, block, ends);

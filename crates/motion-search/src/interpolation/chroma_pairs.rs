@@ -108,7 +108,7 @@ impl ChromaPairs {
     /// The sum of the absolute differences at both `ends` of a vector, of a block of 4 x 4 pixels.
     #[inline(always)]
     pub fn difference<E: InstructionSet>(
-        [previous, next]: &[Self; 2],
+        [previous, next]: &[&Self; 2],
         (column, row): (usize, usize),
         ends: BlockEnds,
     ) -> u32 {

@@ -6,7 +6,8 @@ use super::Phase;
 use super::cell_sources::{CellSource, Chroma, ChromaWork, DeepLuma, with_chroma};
 use super::choice::VectorChoice;
 use super::chroma_pairs::{ChromaPairs, PAIRS, are_separated_pairs, separate};
-use super::frame_maker::{FrameFormat, FrameMaker, FrameQuality, InterpolationError};
+use super::frame_maker::{FrameFormat, FrameMaker, FrameQuality, InterpolationError, LoadedPair};
+use super::hypotheses::LoneEnds;
 use super::luma_points::LumaPoints;
 use super::mixing::Mixing;
 use super::overlap::{Both, Overlap, PlaneShape};
@@ -22,28 +23,38 @@ use crate::simd::Level;
 
 /// The [`FrameMaker`] of the CPU.
 ///
-/// Memory: five bytes a luma sample for each of the two frames, and 24 bytes a block of 8 x 8 samples; 88 more, and a byte and a
-/// half a luma sample, with [`FrameQuality::Balanced`].
+/// Memory: five bytes a luma sample for each of two frames, or of four in [`FrameQuality::High`], and 24 bytes a block of 8 x 8
+/// samples. In [`FrameQuality::Balanced`] 88 bytes more a block, and a byte and a half a luma sample; in high quality 226, and
+/// two and a half.
 pub struct Interpolator {
     instructions: Instructions,
     threads: Arc<rayon::ThreadPool>,
     format: FrameFormat,
     grid: Grid,
-    /// The luma of the previous frame, and of the next one.
-    luma: [LumaPoints; 2],
-    found: FoundField,
-    projected: Vec<HalfVector>,
+    /// Those that were loaded last, oldest first: two, or four if pairs have neighbours.
+    frames: Vec<LoadedFrame>,
+    /// Of each of them but the newest in the next.
+    fields: Vec<FoundField>,
+    pair: LoadedPair,
+    /// The fields of the pair and of its neighbours, at the time of the made frame.
+    projected: Vec<Vec<HalfVector>>,
+    shown_elsewhere: [Vec<u8>; 2],
     /// Of the chosen vectors.
     ends: Vec<BlockEnds>,
     starts: Starts,
-    /// With [`FrameQuality::Balanced`].
+    /// Unless all vectors around count alike.
     weighting: Option<Weighting>,
-    /// The chroma of both frames, if it is compared.
-    chroma: Option<[ChromaPairs; 2]>,
-    /// The chroma that is made, if it is made from `chroma`: weighting both components at once takes less time.
+    /// The chroma that is made, if it is made from that of [`LoadedFrame`]: weighting both components at once takes less time.
     made_pairs: Option<Vec<u8>>,
     /// Whether a frame has begun that is not finished.
     has_begun: bool,
+}
+
+/// A frame as it is read between its samples.
+struct LoadedFrame {
+    luma: LumaPoints,
+    /// If it is compared.
+    chroma: Option<ChromaPairs>,
 }
 
 impl Interpolator {
@@ -69,37 +80,78 @@ impl Interpolator {
     ) -> Result<Self, SetupError> {
         format.check_chroma(NATIVE)?;
         let grid = grid(format.size.0, format.size.1);
-        let is_balanced = quality != FrameQuality::Fast;
-        let weighting = || Weighting::new(grid, halvings(format.size.0, format.size.1));
-        let pairs = || Ok::<_, SetupError>([ChromaPairs::new(format.size)?, ChromaPairs::new(format.size)?]);
-        let has_chroma = format.samplings.len() > 1;
+        let is_weighted = quality != FrameQuality::Fast;
+        let has_neighbours = quality == FrameQuality::High;
+        let blocks = if has_neighbours { grid.blocks() } else { 0 };
+        let pairs = if has_neighbours { 3 } else { 1 };
+        let weighting = || Weighting::new(grid, halvings(format.size.0, format.size.1), has_neighbours);
+        let compares_chroma = is_weighted && format.samplings.len() > 1;
+        let frame = |_| {
+            let chroma = || ChromaPairs::new(format.size);
+            Ok(LoadedFrame {
+                luma: LumaPoints::new(format.size)?,
+                chroma: compares_chroma.then(chroma).transpose()?,
+            })
+        };
         let made_pairs = || {
             let [width, height] = [format.size.0, format.size.1].map(|length| length.div_ceil(2));
             memory::values("made chroma", 2 * width * height)
         };
-        let makes_pairs = is_balanced && are_separated_pairs(&format.samplings[1..], format.samples.depth());
+        let makes_pairs = is_weighted && are_separated_pairs(&format.samplings[1..], format.samples.depth());
         Ok(Self {
             instructions: level.required()?,
             threads: crate::threads::pool(threads)?,
             format: format.clone(),
             grid,
-            luma: [LumaPoints::new(format.size)?, LumaPoints::new(format.size)?],
-            found: FoundField::new(grid.blocks())?,
-            projected: memory::values("a field", grid.blocks())?,
+            frames: (0..=pairs).map(frame).collect::<Result<_, SetupError>>()?,
+            fields: (0..pairs).map(|_| FoundField::new(grid.blocks())).collect::<Result<_, _>>()?,
+            pair: LoadedPair::Newest,
+            projected: (0..pairs)
+                .map(|_| memory::values("a field", grid.blocks()))
+                .collect::<Result<_, _>>()?,
+            shown_elsewhere: [memory::values("costs", blocks)?, memory::values("costs", blocks)?],
             ends: memory::values("a field", grid.blocks())?,
             starts: Starts::new(Phase::MIDDLE),
-            weighting: is_balanced.then(weighting).transpose()?,
-            chroma: (is_balanced && has_chroma).then(pairs).transpose()?,
+            weighting: is_weighted.then(weighting).transpose()?,
             made_pairs: makes_pairs.then(made_pairs).transpose()?,
             has_begun: false,
         })
     }
 
+    /// The number in `frames` of the previous frame of the pair, and in `fields` of its field.
+    fn previous(&self) -> usize {
+        self.fields.len() - if self.pair == LoadedPair::Newest { 1 } else { 2 }
+    }
+
+    /// Both frames of the pair.
+    fn pair(&self) -> [&LoadedFrame; 2] {
+        [0, 1].map(|number| &self.frames[self.previous() + number])
+    }
+
+    /// Chooses the vectors, of so many projected fields, and weights them.
+    fn choose(&mut self, fields: usize) {
+        let (instructions, grid, previous) = (self.instructions, self.grid, self.previous());
+        let Self { frames, projected, shown_elsewhere, starts, ends, weighting, .. } = self;
+        let luma = |number: usize| frames[number].luma.quarter_samples();
+        let pair = [luma(previous), luma(previous + 1)];
+        let chroma = [0, 1].map(|number| frames[previous + number].chroma.as_ref());
+        let chroma = if let [Some(previous), Some(next)] = chroma { Some([previous, next]) } else { None };
+        let projected = &projected[..fields];
+        let choice = VectorChoice { luma: pair, chroma, starts, grid, projected };
+        let Some(weighting) = weighting else { return choice.choose(instructions, ends, None) };
+        choice.choose(instructions, ends, Some(weighting.differences_mut()));
+        let lone_ends = (fields > 1).then(|| LoneEnds {
+            luma: [[luma(previous - 1), pair[0]], [pair[1], luma(previous + 2)]],
+            shown_elsewhere,
+        });
+        weighting.compute(instructions, pair, lone_ends.as_ref(), ends);
+    }
+
     /// Makes both components of chroma.
     fn make_pairs(&mut self) {
         if let Some(mut made) = self.made_pairs.take() {
-            if let Some(chroma) = &self.chroma {
-                let [previous, next] = chroma.each_ref().map(ChromaPairs::view);
+            if let [Some(previous), Some(next)] = self.pair().map(|frame| frame.chroma.as_ref()) {
+                let [previous, next] = [previous, next].map(ChromaPairs::view);
                 let (width, height) = previous.size();
                 let shape = PlaneShape::new(&previous, PAIRS, false);
                 let mut plane = PlaneMut::new(&mut made, width, height, width)
@@ -139,12 +191,14 @@ impl FrameMaker for Interpolator {
 
     fn load_frame(&mut self, planes: &[FrameView<'_>]) -> Result<(), InterpolationError> {
         self.format.check_all(planes)?;
-        let Self { instructions, threads, format, luma, chroma, .. } = self;
-        luma.swap(0, 1);
-        threads.install(|| luma[1].fill(*instructions, &planes[0]));
+        let Self { instructions, threads, format, frames, fields, pair, .. } = self;
+        *pair = LoadedPair::Newest;
+        frames.rotate_left(1);
+        fields.rotate_left(1);
+        let Some(LoadedFrame { luma, chroma }) = frames.last_mut() else { return Ok(()) };
+        threads.install(|| luma.fill(*instructions, &planes[0]));
         if let Some(chroma) = chroma {
-            chroma.swap(0, 1);
-            threads.install(|| chroma[1].fill(&planes[1..], &format.samplings[1..]));
+            threads.install(|| chroma.fill(&planes[1..], &format.samplings[1..]));
         }
         Ok(())
     }
@@ -152,7 +206,17 @@ impl FrameMaker for Interpolator {
     fn set_motion(&mut self, field: &[MotionVector]) -> Result<(), InterpolationError> {
         let size = self.format.size;
         check_field(size, field)?;
-        self.found.set(field, found_grid(size).columns, self.grid, halvings(size.0, size.1));
+        if let Some(newest) = self.fields.last_mut() {
+            newest.set(field, found_grid(size).columns, self.grid, halvings(size.0, size.1));
+        }
+        Ok(())
+    }
+
+    fn select(&mut self, pair: LoadedPair) -> Result<(), InterpolationError> {
+        if pair != LoadedPair::Newest && self.fields.len() == 1 {
+            return Err(InterpolationError::Pair);
+        }
+        self.pair = pair;
         Ok(())
     }
 
@@ -161,25 +225,25 @@ impl FrameMaker for Interpolator {
         if std::mem::replace(&mut self.has_begun, true) {
             return Err(EstimateError::InFlight(1).into());
         }
-        let Self {
-            instructions, threads, grid, luma, found, projected, ends, starts, weighting, chroma, ..
-        } = self;
-        threads.install(|| {
-            starts.set(phase);
-            found.project(starts, *grid, projected);
-            let luma = luma.each_ref().map(LumaPoints::quarter_samples);
-            let chroma = chroma.as_ref();
-            let choice = VectorChoice { luma, chroma, starts, grid: *grid, projected };
-            match weighting {
-                None => choice.choose(*instructions, ends, None),
-                Some(weighting) => {
-                    choice.choose(*instructions, ends, Some(weighting.differences_mut()));
-                    weighting.compute(*instructions, luma, ends);
-                }
-            }
-        });
+        let has_neighbours = self.pair == LoadedPair::BeforeNewest { has_neighbours: true };
+        let previous = self.previous();
+        self.starts.set(phase);
         let threads = self.threads.clone();
-        threads.install(|| self.make_pairs());
+        threads.install(|| {
+            let Self { grid, fields, starts, projected, shown_elsewhere, .. } = self;
+            // Each field, and how many intervals its pair is later.
+            let around: [(usize, i16); 3] =
+                [(previous, 0), (previous.wrapping_sub(1), -1), (previous + 1, 1)];
+            let used = if has_neighbours { around.len() } else { 1 };
+            for (projected, (field, intervals)) in projected.iter_mut().zip(around).take(used) {
+                fields[field].project(starts, intervals, *grid, projected);
+            }
+            if has_neighbours {
+                fields[previous].find_shown_elsewhere(*grid, shown_elsewhere);
+            }
+            self.choose(used);
+            self.make_pairs();
+        });
         Ok(())
     }
 
@@ -208,7 +272,7 @@ impl FrameMaker for Interpolator {
         let shape = PlaneShape::new(sources[0], sampling, index == 0);
         self.threads.install(|| match (index, depth) {
             (0, 8) => {
-                self.write(shape, self.luma.each_ref().map(LumaPoints::quarter_samples), plane);
+                self.write(shape, self.pair().map(|frame| frame.luma.quarter_samples()), plane);
             }
             (0, _) => self.write(shape, sources.map(|plane| DeepLuma(*plane)), plane),
             _ => with_chroma(sampling, depth, MadeChroma { maker: self, shape, sources, plane }),

@@ -1,7 +1,6 @@
 //! Weighted means of any number of predictions of a cell.
 
 use super::cells::{DeepCell, PlaneCell, RegisterCell};
-use super::rules::WEIGHT_BITS;
 use crate::simd::InstructionSet;
 use crate::simd::register::WordRegister;
 
@@ -13,9 +12,14 @@ pub(crate) trait MixedCell<const W: usize, const H: usize>: PlaneCell<W, H> {
     /// The sums of numbers.
     fn add(numbers: Self::Numbers, other: Self::Numbers) -> Self::Numbers;
 
-    /// The numbers, below 2^14, times the factors of the four cells of a block, divided by `2^WEIGHT_BITS`. `cells` have ones
-    /// in the samples of a cell.
-    fn weigh(numbers: Self::Numbers, factors: [u8; 4], cells: &[Self::Numbers; 4]) -> Self::Numbers;
+    /// The numbers, below 2^14, times the factors of the four cells of a block, divided by `2^bits`, of 6 bits or more. `cells`
+    /// have ones in the samples of a cell.
+    fn weigh(
+        numbers: Self::Numbers,
+        factors: [u8; 4],
+        bits: u32,
+        cells: &[Self::Numbers; 4],
+    ) -> Self::Numbers;
 
     /// Sums of nothing.
     fn no_sums() -> Self::Sums;
@@ -45,7 +49,12 @@ impl<E: InstructionSet, const N: usize, const W: usize, const H: usize> MixedCel
     }
 
     #[inline(always)]
-    fn weigh(mut numbers: Self::Numbers, factors: [u8; 4], cells: &[Self::Numbers; 4]) -> Self::Numbers {
+    fn weigh(
+        mut numbers: Self::Numbers,
+        factors: [u8; 4],
+        bits: u32,
+        cells: &[Self::Numbers; 4],
+    ) -> Self::Numbers {
         for n in 0..N {
             // A register has samples of all cells, or of the upper or the lower ones.
             let first = if n < N / 2 { 0 } else { 2 };
@@ -54,7 +63,7 @@ impl<E: InstructionSet, const N: usize, const W: usize, const H: usize> MixedCel
             unsafe {
                 let mut factor = E::Words::all(0);
                 for cell in inside {
-                    let of_cell = u16::from(factors[cell]) << (16 - 2 - WEIGHT_BITS);
+                    let of_cell = u16::from(factors[cell]) << (16 - 2 - bits);
                     factor = factor.plus(cells[cell][n].times(E::Words::all(of_cell)));
                 }
                 numbers[n] = numbers[n].times(E::Words::all(4)).upper_product(factor);
@@ -108,12 +117,12 @@ impl<const W: usize, const H: usize> MixedCell<W, H> for DeepCell<W, H> {
     }
 
     #[inline(always)]
-    fn weigh(numbers: Self, factors: [u8; 4], cells: &[Self; 4]) -> Self {
+    fn weigh(numbers: Self, factors: [u8; 4], bits: u32, cells: &[Self; 4]) -> Self {
         let factor = cells
             .iter()
             .zip(factors)
             .fold(Self([[0; W]; H]), |sum, (cell, factor)| sum.plus(cell.times(factor.into())));
-        numbers.each(factor, |number, factor| (number * factor) >> WEIGHT_BITS)
+        numbers.each(factor, |number, factor| (number * factor) >> bits)
     }
 
     #[inline(always)]

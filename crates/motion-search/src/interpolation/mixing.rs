@@ -4,10 +4,11 @@ use rayon::prelude::*;
 
 use super::cell_sources::CellSource;
 use super::cells::{BandMut, CellNumbers, PlaneCell};
+use super::hypotheses::Hypotheses;
 use super::mixed_cells::MixedCell;
 use super::overlap::Overlap;
 use super::rules::{AHEAD, BLOCK, COARSE_BITS, FINE, PREFETCHED, fine_window};
-use super::weighting::{CoarseAround, Hypotheses, Weighting};
+use super::weighting::{CoarseAround, Weighting};
 use crate::compensation::PlaneMut;
 use crate::simd::{InstructionSet, Instructions, Work};
 
@@ -124,10 +125,11 @@ impl<S> MixedBlock<'_, S> {
         S: CellSource<W, H>,
     {
         let Mixing { overlap, weighting } = self.mixing;
-        let zero = S::Cell::<E>::all(0);
+        let (zero, bits) = (S::Cell::<E>::all(0), weighting.weight_bits());
+        let lone_weights = weighting.lone_weights(self.block);
         let (mut own, mut sums, mut totals) = (None, S::Cell::<E>::no_sums(), zero);
-        for (places, of_match) in hypotheses.all() {
-            let (mut weights, mut left) = (zero, places);
+        for (number, (places, of_match)) in hypotheses.all().enumerate() {
+            let (mut spatial, mut left) = (zero, places);
             while left != 0 {
                 let place = left.trailing_zeros() as usize;
                 left &= left - 1;
@@ -135,13 +137,21 @@ impl<S> MixedBlock<'_, S> {
                     None => shapes.windows[place],
                     Some(corner) => S::Cell::<E>::numbers(&self.coarse_window(overlap.shape.pixel, corner)),
                 };
-                weights = S::Cell::<E>::add(weights, window);
+                spatial = S::Cell::<E>::add(spatial, window);
             }
-            let weights = S::Cell::<E>::weigh(weights, of_match, &shapes.cells);
+            let weights = S::Cell::<E>::weigh(spatial, of_match, bits, &shapes.cells);
             totals = S::Cell::<E>::add(totals, weights);
             let place = places.trailing_zeros() as usize;
             let ends = weighting.ends_at(overlap.ends, self.block, self.coarse, place);
             sums = overlap.predict::<E, W, H>(self.origin, &mut own, ends).add_to(sums, weights);
+            let Some(lone_weights) = lone_weights else { continue };
+            for (end, of_match) in lone_weights[number].into_iter().enumerate() {
+                if of_match != [0; 4] {
+                    let weights = S::Cell::<E>::weigh(spatial, of_match, bits, &shapes.cells);
+                    totals = S::Cell::<E>::add(totals, weights);
+                    sums = overlap.predict_alone::<E, W, H>(self.origin, ends, end).add_to(sums, weights);
+                }
+            }
         }
         S::Cell::<E>::mean(sums, totals)
     }

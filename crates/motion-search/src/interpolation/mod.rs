@@ -13,6 +13,7 @@ mod cells;
 mod choice;
 mod chroma_pairs;
 mod frame_maker;
+mod hypotheses;
 mod interpolator;
 mod luma_points;
 mod mixed_cells;

@@ -169,6 +169,27 @@ impl<S> Overlap<'_, S> {
         }
     }
 
+    /// 64 times the samples that one end alone predicts, 0 the start and 1 the end; the other one where that alone lies inside
+    /// its frame.
+    #[inline(always)]
+    pub fn predict_alone<E: InstructionSet, const W: usize, const H: usize>(
+        &self,
+        origin: (i32, i32),
+        ends: BlockEnds,
+        end: usize,
+    ) -> S::Cell<E>
+    where
+        S: CellSource<W, H>,
+    {
+        let positions = self.shape.positions(origin, ends);
+        if self.shape.are_inside(positions, ((W / self.shape.pixel) as i32, H as i32)) {
+            return self.sources[end].cell::<E>(positions[end]).times(64);
+        }
+        let alone = Both { weight: [64, 0][end], ..self.both };
+        let [weights, _] = self.shape.weights(positions, alone, S::Cell::<E>::UNLIMITED);
+        PlaneCell::blend(self.cells::<E, W, H>(positions), S::Cell::<E>::numbers(&weights))
+    }
+
     /// The same, with the weights of the previous frame and the limits of both ends.
     #[inline(always)]
     fn predict_within<E: InstructionSet, const W: usize, const H: usize>(

@@ -18,6 +18,14 @@ impl BlockEnds {
         [(x0, y0), (x1, y1)]
     }
 
+    /// The ends of the same vector in frames so many intervals later: where what moves along it goes on, or comes from.
+    #[inline(always)]
+    pub fn carried(self, intervals: i16) -> Self {
+        let [x0, x1, y0, y1] = bytemuck::cast::<_, [i16; 4]>(self.0);
+        let (x, y) = (intervals * (x1 - x0), intervals * (y1 - y0));
+        Self(bytemuck::cast([x0 + x, x1 + x, y0 + y, y1 + y]))
+    }
+
     /// The length of the vector on both axes, in half luma samples.
     #[inline(always)]
     pub fn length(self) -> u32 {

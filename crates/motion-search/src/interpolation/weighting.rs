@@ -2,9 +2,11 @@
 
 use rayon::prelude::*;
 
+use super::choice::block_difference;
+use super::hypotheses::{Hypotheses, INTERVALS, LoneEnds, LoneWeights, RowOfHypotheses};
 use super::rules::{
     BADNESS_SHIFT, BLOCK, COARSE_BADNESS, COARSE_LENGTH, COARSE_REACH, COARSE_SQUARES, FINE, HYPOTHESES,
-    MOST_COARSE, SOFTNESS, coarse_grid,
+    LONE_BITS, LONE_COST, MOST_COARSE, WEIGHT_BITS, coarse_grid,
 };
 use super::starts::BlockEnds;
 use crate::estimator::{Grid, SetupError};
@@ -12,32 +14,6 @@ use crate::memory;
 use crate::pyramid::quarter_samples::QuarterSamples;
 use crate::simd::register::{Register, SampleRegister};
 use crate::simd::{InstructionSet, Instructions, Work};
-
-/// The different vectors that predict the samples of a block.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Hypotheses {
-    /// None if there is only the block's own.
-    count: u8,
-    /// For each a bit for every place around the block whose vector it is: those of the blocks around row by row, then those
-    /// of the coarse blocks.
-    places: [u16; HYPOTHESES],
-    /// The weights of their matches in each cell of the block.
-    weights: [[u8; 4]; HYPOTHESES],
-}
-
-impl Hypotheses {
-    /// The places of each, and its weights.
-    #[inline(always)]
-    pub fn all(&self) -> impl Iterator<Item = (u16, [u8; 4])> {
-        self.places.iter().copied().zip(self.weights.iter().copied()).take(self.count.into())
-    }
-
-    /// Whether there is only the block's own vector.
-    #[inline(always)]
-    pub fn is_single(&self) -> bool {
-        self.count == 0
-    }
-}
 
 /// What is known of the vectors that were chosen.
 pub(super) struct Weighting {
@@ -54,6 +30,10 @@ pub(super) struct Weighting {
     /// The vectors of coarse blocks; only of those that count anywhere.
     coarse: Vec<BlockEnds>,
     hypotheses: Vec<Hypotheses>,
+    /// Where ends may predict alone.
+    lone: Vec<LoneWeights>,
+    /// Whether they do in the frame that is made.
+    has_lone: bool,
 }
 
 /// The coarse blocks around a block.
@@ -66,11 +46,11 @@ pub(super) struct CoarseAround {
 }
 
 impl Weighting {
-    /// Memory for the blocks of `grid`, of frames that are halved so often to be searched.
+    /// Memory for the blocks of `grid`, of frames that are halved so often to be searched. `has_lone`: ends may predict alone.
     ///
     /// # Errors
     /// [`SetupError::Memory`] if there is too little.
-    pub fn new(grid: Grid, halvings: u32) -> Result<Self, SetupError> {
+    pub fn new(grid: Grid, halvings: u32, has_lone: bool) -> Result<Self, SetupError> {
         let (halves, coarse_grid) = (1 << halvings, coarse_grid(grid, halvings));
         Ok(Self {
             grid,
@@ -81,6 +61,8 @@ impl Weighting {
             padded: memory::values("the badness of matches", grid.columns + 2 * halves)?,
             coarse: memory::values("a field", coarse_grid.blocks())?,
             hypotheses: memory::values("weights", grid.blocks())?,
+            lone: memory::values("weights", if has_lone { grid.blocks() } else { 0 })?,
+            has_lone: false,
         })
     }
 
@@ -89,9 +71,22 @@ impl Weighting {
         &mut self.badness
     }
 
-    /// Weights the vectors with these `ends`.
-    pub fn compute(&mut self, instructions: Instructions, luma: [QuarterSamples<'_>; 2], ends: &[BlockEnds]) {
+    /// Weights the vectors with these `ends`, and each of their ends alone if `lone_ends` are known.
+    pub fn compute(
+        &mut self,
+        instructions: Instructions,
+        luma: [QuarterSamples<'_>; 2],
+        lone_ends: Option<&LoneEnds<'_>>,
+        ends: &[BlockEnds],
+    ) {
         let (columns, luma) = (self.grid.columns, &luma);
+        self.has_lone = lone_ends.is_some();
+        if let Some(lone_ends) = lone_ends {
+            let rows = self.badness.par_chunks_mut(columns).zip(ends.par_chunks(columns)).enumerate();
+            rows.for_each(|(row, (badness, ends))| {
+                instructions.run(RowOfBadness { lone_ends, row, ends, badness });
+            });
+        }
         self.combine_around(u32::max);
         self.combine_around(|a, b| a + b);
         let count = (2 * self.halves as u32 + 1).pow(2);
@@ -104,11 +99,19 @@ impl Weighting {
         });
         self.coarse = coarse;
 
-        let mut hypotheses = std::mem::take(&mut self.hypotheses);
-        hypotheses.par_chunks_mut(columns).enumerate().for_each(|(row, hypotheses)| {
-            instructions.run(RowOfHypotheses { weighting: self, luma, row, ends, hypotheses });
-        });
-        self.hypotheses = hypotheses;
+        let (mut hypotheses, mut lone) =
+            (std::mem::take(&mut self.hypotheses), std::mem::take(&mut self.lone));
+        let weigh = |row, hypotheses: &mut [Hypotheses], lone| {
+            instructions.run(RowOfHypotheses { weighting: self, luma, row, ends, hypotheses, lone });
+        };
+        let rows = hypotheses.par_chunks_mut(columns).enumerate();
+        match lone_ends {
+            None => rows.for_each(|(row, hypotheses)| weigh(row, hypotheses, None)),
+            Some(ends) => rows
+                .zip(lone.par_chunks_mut(columns))
+                .for_each(|((row, hypotheses), lone)| weigh(row, hypotheses, Some((ends, lone)))),
+        }
+        (self.hypotheses, self.lone) = (hypotheses, lone);
     }
 
     /// Replaces the badness of each block by those around it, combined. The blocks at the edges repeat.
@@ -131,6 +134,17 @@ impl Weighting {
                 combine_row(badness, across((row + below).saturating_sub(*reach).min(grid.rows - 1)));
             }
         }
+    }
+
+    /// The blocks that have vectors.
+    pub fn grid(&self) -> Grid {
+        self.grid
+    }
+
+    /// How badly vectors match around a block.
+    #[inline(always)]
+    pub fn badness(&self, (column, row): (usize, usize)) -> u32 {
+        self.badness[row * self.grid.columns + column]
     }
 
     /// How much coarse vectors count in a block.
@@ -160,9 +174,20 @@ impl Weighting {
         &self.hypotheses[row * self.grid.columns + column]
     }
 
+    /// The weights of their ends alone, if these predict.
+    #[inline(always)]
+    pub fn lone_weights(&self, (column, row): (usize, usize)) -> Option<&LoneWeights> {
+        self.lone.get(row * self.grid.columns + column).filter(|_| self.has_lone)
+    }
+
+    /// How many bits of products of weights are left out.
+    pub fn weight_bits(&self) -> u32 {
+        if self.has_lone { LONE_BITS } else { WEIGHT_BITS }
+    }
+
     /// The vectors at the places around a block, of `ends` of all blocks, and how many there are.
     #[inline(always)]
-    fn around(
+    pub fn around(
         &self,
         ends: &[BlockEnds],
         block: (usize, usize),
@@ -216,8 +241,33 @@ impl Weighting {
 
 /// A place in luma, in quarter samples.
 #[inline(always)]
-fn quarters(x: i32, y: i32) -> (i32, i32) {
+pub(super) fn quarters(x: i32, y: i32) -> (i32, i32) {
     (4 * x, 4 * y)
+}
+
+/// A row of blocks, with the differences at both ends of their vectors.
+struct RowOfBadness<'a> {
+    lone_ends: &'a LoneEnds<'a>,
+    row: usize,
+    ends: &'a [BlockEnds],
+    badness: &'a mut [u32],
+}
+
+impl<E: InstructionSet> Work<E> for RowOfBadness<'_> {
+    #[inline(always)]
+    fn run(self, _: E) {
+        for (column, (badness, ends)) in self.badness.iter_mut().zip(self.ends).enumerate() {
+            // No match of one end costs less.
+            if *badness <= LONE_COST {
+                continue;
+            }
+            let origin = quarters((BLOCK * column) as i32, (BLOCK * self.row) as i32);
+            for (luma, intervals) in self.lone_ends.luma.iter().zip(INTERVALS) {
+                let lone = block_difference::<E>(luma, origin, ends.carried(intervals)) + LONE_COST;
+                *badness = lone.min(*badness);
+            }
+        }
+    }
 }
 
 /// A row of coarse blocks.
@@ -288,40 +338,6 @@ impl<E: InstructionSet> Work<E> for RowOfCoarse<'_> {
     }
 }
 
-/// The sums of the absolute differences at both `ends` of a vector around each cell of the block at `origin`, in quarter
-/// samples: of the cell and of two samples around it.
-#[inline(always)]
-fn cell_differences<E: InstructionSet>(
-    luma: &[QuarterSamples<'_>; 2],
-    origin: (i32, i32),
-    ends: BlockEnds,
-) -> [u32; 4] {
-    let [upper_left, lower_left] = half_differences::<E>(luma, (origin.0 - 8, origin.1 - 8), ends);
-    let [upper_right, lower_right] = half_differences::<E>(luma, (origin.0 + 8, origin.1 - 8), ends);
-    // SAFETY: an engine exists, so that the CPU has its instructions.
-    unsafe { Register::totals([upper_left, upper_right, lower_left, lower_right]).map(|half| 2 * half) }
-}
-
-/// The partial sums of the absolute differences of eight columns from `origin` on, in every second row of the first eight
-/// and of the last eight of twelve. No closure: the compiler does not always inline those, and then they run without the
-/// instructions of `E`.
-#[inline(always)]
-fn half_differences<E: InstructionSet>(
-    luma: &[QuarterSamples<'_>; 2],
-    origin: (i32, i32),
-    ends: BlockEnds,
-) -> [E::Samples; 2] {
-    let [start, end] = ends.ways().map(|(x, y)| (origin.0 + x, origin.1 + y));
-    let start = luma[0].load_second_rows::<E, BLOCK, 3>(start);
-    let end = luma[1].load_second_rows::<E, BLOCK, 3>(end);
-    // SAFETY: an engine exists, so that the CPU has its instructions.
-    unsafe {
-        let both = Register::add_differences(E::Samples::zero(), start[1], end[1]);
-        let upper = Register::add_differences(both, start[0], end[0]);
-        [upper, Register::add_differences(both, start[2], end[2])]
-    }
-}
-
 /// The sum of the absolute differences at both `ends` of a vector, in every second row of 8 x 8 samples, twice.
 #[inline(always)]
 fn square_difference<E: InstructionSet>(
@@ -336,63 +352,5 @@ fn square_difference<E: InstructionSet>(
     unsafe {
         let upper = Register::add_differences(E::Samples::zero(), start[0], end[0]);
         2 * Register::add_differences(upper, start[1], end[1]).total()
-    }
-}
-
-/// The vectors that predict the samples of a row of blocks.
-struct RowOfHypotheses<'a> {
-    weighting: &'a Weighting,
-    luma: &'a [QuarterSamples<'a>; 2],
-    row: usize,
-    /// Of all blocks.
-    ends: &'a [BlockEnds],
-    hypotheses: &'a mut [Hypotheses],
-}
-
-impl<E: InstructionSet> Work<E> for RowOfHypotheses<'_> {
-    #[inline(always)]
-    fn run(self, _: E) {
-        let columns = self.weighting.grid.columns;
-        for (column, hypotheses) in self.hypotheses.iter_mut().enumerate() {
-            let block = (column, self.row);
-            let origin = quarters((BLOCK * column) as i32, (BLOCK * self.row) as i32);
-            let coarse = self.weighting.coarse_around(block);
-            let (end, around) = self.weighting.around(self.ends, block, coarse);
-            hypotheses.count = 0;
-            if around[1..end].iter().all(|ends| *ends == around[0]) {
-                continue;
-            }
-            let badness = self.weighting.badness[self.row * columns + column];
-            let softness = SOFTNESS + 3 * badness / 4;
-            let (mut errors, mut least) = ([[u32::MAX; 4]; HYPOTHESES], [u32::MAX; 4]);
-            let (mut count, mut known) = (0, 0);
-            for place in 0..end {
-                if known & 1 << place != 0 {
-                    continue;
-                }
-                let mut places = 0;
-                // Of constant length: the compiler compares several at once.
-                for (other, ends) in around.iter().enumerate() {
-                    places |= u16::from(*ends == around[place]) << other;
-                }
-                places &= (1 << end) - 1;
-                known |= places;
-                hypotheses.places[count] = places;
-                let differences = cell_differences::<E>(self.luma, origin, around[place]);
-                for cell in 0..4 {
-                    errors[count][cell] = differences[cell] + softness;
-                    least[cell] = least[cell].min(errors[count][cell]);
-                }
-                count += 1;
-            }
-            hypotheses.count = count as u8;
-            for (weights, errors) in hypotheses.weights.iter_mut().zip(errors).take(count) {
-                for cell in 0..4 {
-                    // Both numbers are below 2^24, so that no quotient is rounded up to a whole number.
-                    let ratio = ((least[cell] << 8) as f32 / errors[cell] as f32) as u32;
-                    weights[cell] = ((ratio * ratio) >> 8).clamp(1, 255) as u8;
-                }
-            }
-        }
     }
 }

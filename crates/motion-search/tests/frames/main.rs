@@ -3,6 +3,7 @@
 mod compensation;
 mod denoising;
 mod denoising_scenes;
+mod interpolated_streams;
 mod interpolation;
 
 /// Every OpenCL device that is wanted.

@@ -1,0 +1,209 @@
+//! The vectors that predict the samples of a block, and how well they match in each of its cells.
+
+use super::rules::{
+    BLOCK, CELL, HYPOTHESES, LONE_COST, LONE_DIFFERENCE, MOST_LONE, SOFTNESS, match_weight, unlikeness,
+};
+use super::starts::BlockEnds;
+use super::weighting::{Weighting, quarters};
+use crate::estimator::Grid;
+use crate::pyramid::quarter_samples::QuarterSamples;
+use crate::simd::register::Register;
+use crate::simd::{InstructionSet, Work};
+
+/// The different vectors that predict the samples of a block.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Hypotheses {
+    /// None if there is only the block's own, and both its ends predict together.
+    count: u8,
+    /// For each a bit for every place around the block whose vector it is: those of the blocks around row by row, then those
+    /// of the coarse blocks.
+    places: [u16; HYPOTHESES],
+    /// The weights of their matches in each cell of the block.
+    weights: [[u8; 4]; HYPOTHESES],
+}
+
+impl Hypotheses {
+    /// The places of each, and its weights.
+    #[inline(always)]
+    pub fn all(&self) -> impl Iterator<Item = (u16, [u8; 4])> {
+        self.places.iter().copied().zip(self.weights.iter().copied()).take(self.count.into())
+    }
+
+    /// Whether there is only the block's own vector.
+    #[inline(always)]
+    pub fn is_single(&self) -> bool {
+        self.count == 0
+    }
+}
+
+/// The weights of the matches of one end alone, for each of the [`Hypotheses`] of a block: in each cell, of its start and of its
+/// end.
+pub(super) type LoneWeights = [[[u8; 4]; 2]; HYPOTHESES];
+
+/// What tells whether an end of a vector predicts alone.
+#[derive(Clone, Copy)]
+pub(super) struct LoneEnds<'a> {
+    /// The luma of the pairs of frames before and after.
+    pub luma: [[QuarterSamples<'a>; 2]; 2],
+    /// How much what each block of the previous and of the next frame shows may be left out.
+    pub shown_elsewhere: &'a [Vec<u8>; 2],
+}
+
+/// The intervals from a pair to that before and to that after: in these two the start and the end of a vector are compared.
+pub(super) const INTERVALS: [i16; 2] = [-1, 1];
+
+impl LoneEnds<'_> {
+    /// How much the start and the end of a vector with these `ends` count alone in each cell of a block, where both ends have
+    /// these `differences`.
+    #[inline(always)]
+    fn shares(
+        &self,
+        grid: Grid,
+        block: (usize, usize),
+        ends: BlockEnds,
+        differences: [u32; 4],
+    ) -> [[u32; 4]; 2] {
+        let mut shares = [[0; 4]; 2];
+        for (cell, difference) in differences.into_iter().enumerate() {
+            let unlikeness = unlikeness(difference);
+            if unlikeness == 0 {
+                continue;
+            }
+            let at = |block: usize, cell: usize| (4 * (BLOCK * block + CELL * cell + CELL / 2)) as i32;
+            let near = |at: i32, count: usize| (at >> 5).clamp(0, count as i32 - 1) as usize;
+            let (x, y) = (at(block.0, cell % 2), at(block.1, cell / 2));
+            for (end, way) in ends.ways().into_iter().enumerate() {
+                let (column, row) = (near(x + way.0, grid.columns), near(y + way.1, grid.rows));
+                let shown = u32::from(self.shown_elsewhere[end][row * grid.columns + column]);
+                // What this end shows is left out where the other one counts alone.
+                shares[1 - end][cell] = unlikeness * shown / MOST_LONE;
+            }
+        }
+        shares
+    }
+}
+
+/// The vectors that predict the samples of a row of blocks.
+pub(super) struct RowOfHypotheses<'a> {
+    pub weighting: &'a Weighting,
+    pub luma: &'a [QuarterSamples<'a>; 2],
+    pub row: usize,
+    /// Of all blocks.
+    pub ends: &'a [BlockEnds],
+    pub hypotheses: &'a mut [Hypotheses],
+    /// If ends also predict alone.
+    pub lone: Option<(&'a LoneEnds<'a>, &'a mut [LoneWeights])>,
+}
+
+impl<E: InstructionSet> Work<E> for RowOfHypotheses<'_> {
+    #[inline(always)]
+    fn run(mut self, _: E) {
+        for (column, hypotheses) in self.hypotheses.iter_mut().enumerate() {
+            let block = (column, self.row);
+            let origin = quarters((BLOCK * column) as i32, (BLOCK * self.row) as i32);
+            let coarse = self.weighting.coarse_around(block);
+            let (end, around) = self.weighting.around(self.ends, block, coarse);
+            hypotheses.count = 0;
+            let is_single = around[1..end].iter().all(|ends| *ends == around[0]);
+            if is_single && self.lone.is_none() {
+                continue;
+            }
+            let softness = SOFTNESS + 3 * self.weighting.badness(block) / 4;
+            let (mut errors, mut least) = ([[u32::MAX; 4]; HYPOTHESES], [u32::MAX; 4]);
+            let mut lone_errors = [[[u32::MAX; 4]; 2]; HYPOTHESES];
+            let mut shares = [[[0; 4]; 2]; HYPOTHESES];
+            let (mut count, mut known) = (0, 0);
+            for place in 0..end {
+                if known & 1 << place != 0 {
+                    continue;
+                }
+                let mut places = 0;
+                // Of constant length: the compiler compares several at once.
+                for (other, ends) in around.iter().enumerate() {
+                    places |= u16::from(*ends == around[place]) << other;
+                }
+                places &= (1 << end) - 1;
+                known |= places;
+                hypotheses.places[count] = places;
+                let differences = cell_differences::<E>(self.luma, origin, around[place]);
+                for cell in 0..4 {
+                    errors[count][cell] = differences[cell] + softness;
+                    least[cell] = least[cell].min(errors[count][cell]);
+                }
+                if let Some((lone, _)) = &self.lone
+                    && differences.iter().any(|&difference| difference > LONE_DIFFERENCE)
+                {
+                    shares[count] = lone.shares(self.weighting.grid(), block, around[place], differences);
+                    for end in 0..2 {
+                        if shares[count][end] == [0; 4] {
+                            continue;
+                        }
+                        let ends = around[place].carried(INTERVALS[end]);
+                        let differences = cell_differences::<E>(&lone.luma[end], origin, ends);
+                        for cell in 0..4 {
+                            let error = differences[cell] + LONE_COST + softness;
+                            lone_errors[count][end][cell] = error;
+                            if shares[count][end][cell] > 0 {
+                                least[cell] = least[cell].min(error);
+                            }
+                        }
+                    }
+                }
+                count += 1;
+            }
+            if is_single && shares[0] == [[0; 4]; 2] {
+                continue;
+            }
+            hypotheses.count = count as u8;
+            for (weights, errors) in hypotheses.weights.iter_mut().zip(errors).take(count) {
+                for cell in 0..4 {
+                    weights[cell] = match_weight(least[cell], errors[cell]) as u8;
+                }
+            }
+            if let Some((_, lone_weights)) = &mut self.lone {
+                for (n, weights) in lone_weights[column].iter_mut().enumerate().take(count) {
+                    for end in 0..2 {
+                        for cell in 0..4 {
+                            let weight = match_weight(least[cell], lone_errors[n][end][cell]);
+                            weights[end][cell] = (weight * shares[n][end][cell] / MOST_LONE) as u8;
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The sums of the absolute differences at both `ends` of a vector around each cell of the block at `origin`, in quarter
+/// samples: of the cell and of two samples around it.
+#[inline(always)]
+fn cell_differences<E: InstructionSet>(
+    luma: &[QuarterSamples<'_>; 2],
+    origin: (i32, i32),
+    ends: BlockEnds,
+) -> [u32; 4] {
+    let [upper_left, lower_left] = half_differences::<E>(luma, (origin.0 - 8, origin.1 - 8), ends);
+    let [upper_right, lower_right] = half_differences::<E>(luma, (origin.0 + 8, origin.1 - 8), ends);
+    // SAFETY: an engine exists, so that the CPU has its instructions.
+    unsafe { Register::totals([upper_left, upper_right, lower_left, lower_right]).map(|half| 2 * half) }
+}
+
+/// The partial sums of the absolute differences of eight columns from `origin` on, in every second row of the first eight
+/// and of the last eight of twelve. No closure: the compiler does not always inline those, and then they run without the
+/// instructions of `E`.
+#[inline(always)]
+fn half_differences<E: InstructionSet>(
+    luma: &[QuarterSamples<'_>; 2],
+    origin: (i32, i32),
+    ends: BlockEnds,
+) -> [E::Samples; 2] {
+    let [start, end] = ends.ways().map(|(x, y)| (origin.0 + x, origin.1 + y));
+    let start = luma[0].load_second_rows::<E, BLOCK, 3>(start);
+    let end = luma[1].load_second_rows::<E, BLOCK, 3>(end);
+    // SAFETY: an engine exists, so that the CPU has its instructions.
+    unsafe {
+        let both = Register::add_differences(E::Samples::zero(), start[1], end[1]);
+        let upper = Register::add_differences(both, start[0], end[0]);
+        [upper, Register::add_differences(both, start[2], end[2])]
+    }
+}

@@ -133,7 +133,7 @@ impl MotionInterpolate {
         };
         let (latency, frames) = match state.stream.as_ref().filter(waits) {
             Some(stream) => {
-                let frames = 1 + settings.delay();
+                let frames = 1 + stream.delay(settings);
                 let latency = retime::divided(video::duration_of_frames(stream.incoming(), frames), speed);
                 // At another speed the output is not in real time.
                 (latency, if speed == Ratio::ONE { frames } else { 0 })
@@ -256,9 +256,11 @@ impl MotionInterpolate {
             }
             return None;
         }
+        let length = stream.newest().map_or(0, |newest| time.saturating_sub(newest));
         let interval = stream.plan(&arrival.buffer, (time, arrival.before), *start, retiming)?;
         let is_late = self.would_be_late(state, &interval);
-        Some((arrival.buffer, Planned { interval, is_late, segment: state.change_speed(speed, time) }))
+        let segment = state.change_speed(speed, time);
+        Some((arrival.buffer, Planned { interval, length, is_late, segment }))
     }
 
     /// Whether the frames between the two input frames of `interval` would come too late, or the machine is too slow for
@@ -275,9 +277,11 @@ impl MotionInterpolate {
         let state = &mut *self.state.lock();
         let Some(stream) = &mut state.stream else { return Ok(()) };
         let began = Instant::now();
+        let looks_ahead = stream.looks_ahead(&state.settings);
+        stream.held.note(&buffer, 1 + stream.delay(&state.settings));
         // The newest frame is always held.
-        stream.held.note(&buffer, 1 + state.settings.delay());
-        let taken = stream.take_input(stream.held.own_if_scarce(buffer, 1), planned);
+        let buffer = stream.held.own_if_scarce(buffer, 1 + usize::from(looks_ahead));
+        let taken = stream.take_input(buffer, planned, looks_ahead);
         state.counts.loading += began.elapsed();
         let taken = taken.map_err(|error| error.message(stream.incoming()));
         self.publish(state);
@@ -304,10 +308,11 @@ impl MotionInterpolate {
             }
             return Ok(Some(leaving));
         }
-        let keep = if leave == Leave::Complete { 0 } else { state.settings.delay() };
+        let looks_ahead = stream.looks_ahead(&state.settings);
+        let keep = if leave == Leave::Complete { 0 } else { stream.delay(&state.settings) };
         loop {
             let Some(stream) = &mut state.stream else { return Ok(None) };
-            let frame = match stream.due(keep, &mut state.counts)? {
+            let frame = match stream.due(keep, looks_ahead, &mut state.counts)? {
                 None => return Ok(None),
                 Some(Due::Segment(event)) => return Ok(Some(Leaving::Event(event))),
                 Some(Due::Frame(frame)) => frame,

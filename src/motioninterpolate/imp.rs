@@ -207,7 +207,8 @@ impl BaseTransformImpl for MotionInterpolate {
         // Where nothing is made, downstream has answered.
         let Some(decided) = decide_query else { return Ok(()) };
         // The newest frame is held until the next one has come, and others wait.
-        let held = 1 + self.settings.lock().delay();
+        let settings = self.settings.lock().clone();
+        let held = 1 + settings.delay() + usize::from(settings.looks_ahead());
         let needed = self.output.propose(decided, held, query);
         if let Some(stream) = &mut self.state.lock().stream {
             stream.held.set_needed_downstream(needed);

@@ -52,13 +52,15 @@ pub enum Decision {
     RepeatNext,
 }
 
-/// The two newest input frames, and what makes frames between them.
+/// Two input frames that follow each other, and what makes frames between them.
 pub struct Maker {
     layout: FrameLayout,
     previous: Option<gst::Buffer>,
     next: Option<gst::Buffer>,
     /// While `mode=motion`.
     motion: Option<MotionSearch>,
+    /// Whether the frame after `next` is loaded.
+    has_ahead: bool,
     /// Whether the last frame is searched; `None` if it had come before `motion` was opened.
     is_newest_searched: Option<bool>,
 }
@@ -71,6 +73,7 @@ impl Maker {
             previous: None,
             next: None,
             motion: None,
+            has_ahead: false,
             is_newest_searched: None,
         }
     }
@@ -129,10 +132,10 @@ impl Maker {
     }
 
     /// Begins to find the motion between an input frame and the one before it, `previous`, if `is_wanted` and the mode needs
-    /// it. Returns whether it does. The frame is [loaded](Self::load_frame) after all before it.
+    /// it. Returns whether it does. The frame is [loaded](Self::load_ahead) after all before it.
     ///
     /// # Errors
-    /// As [`Self::load_frame`].
+    /// As [`Self::load_ahead`].
     pub fn start_search(
         &mut self,
         previous: Option<&gst::Buffer>,
@@ -152,21 +155,39 @@ impl Maker {
         Ok(true)
     }
 
-    /// Goes on to the next input frame. Finds the motion between it and the one before, if its
-    /// [search has begun](Self::start_search).
+    /// Loads the frame after the next one, unless it is loaded. Finds the motion between these two, if its [search has
+    /// begun](Self::start_search); they are `length` nanoseconds apart.
     ///
     /// # Errors
     /// [`MakeError`] if the buffer does not hold the frame its caps promise, or the search fails.
-    pub fn load_frame(&mut self, buffer: gst::Buffer, is_searched: bool) -> Result<(), MakeError> {
+    pub fn load_ahead(
+        &mut self,
+        buffer: &gst::Buffer,
+        is_searched: bool,
+        length: u64,
+    ) -> Result<(), MakeError> {
+        if std::mem::replace(&mut self.has_ahead, true) {
+            return Ok(());
+        }
         match (&mut self.motion, &self.next) {
-            (Some(motion), Some(previous)) if is_searched => {
-                motion.load_pair(&self.layout.frames(previous)?, &self.layout.frames(&buffer)?)?;
+            (Some(motion), Some(next)) if is_searched => {
+                let before = self.previous.as_ref().map(|before| self.layout.frames(before)).transpose()?;
+                let (next, ahead) = (self.layout.frames(next)?, self.layout.frames(buffer)?);
+                motion.load_pair(before.as_deref(), [&next, &ahead], length)?;
             }
             (Some(motion), _) => motion.skip_pair(),
             (None, _) => (),
         }
-        self.previous = self.next.replace(buffer);
         Ok(())
+    }
+
+    /// Goes on to the frame in `buffer`, which has been [loaded](Self::load_ahead).
+    pub fn go_on(&mut self, buffer: gst::Buffer) {
+        if let Some(motion) = &mut self.motion {
+            motion.go_on();
+        }
+        self.has_ahead = false;
+        self.previous = self.next.replace(buffer);
     }
 
     /// Holds the previous frame no longer: nothing is made between the two any more.
@@ -182,6 +203,7 @@ impl Maker {
     /// Makes the next frame the first of a sequence.
     pub fn forget(&mut self) {
         (self.previous, self.next, self.is_newest_searched) = (None, None, None);
+        self.has_ahead = false;
         if let Some(motion) = &mut self.motion {
             motion.forget();
         }
@@ -214,7 +236,7 @@ impl Maker {
     }
 
     /// Makes the frame at `phase` between the two frames in `out`. `upcoming` is the phase of the frame between them that is
-    /// likely to be wanted next.
+    /// likely to be wanted next, `ahead` the frame after them, if there is one.
     ///
     /// # Errors
     /// [`MakeError`] if a buffer does not hold the frame its caps promise, or the last device fails.
@@ -222,6 +244,7 @@ impl Maker {
         &mut self,
         phase: Phase,
         upcoming: Option<Phase>,
+        ahead: Option<&gst::Buffer>,
         out: &mut gst::BufferRef,
     ) -> Result<(), MakeError> {
         let (Some(previous), Some(next)) = (&self.previous, &self.next) else { return Ok(()) };
@@ -230,9 +253,12 @@ impl Maker {
         let motion = self.motion.as_mut().filter(|motion| motion.pair() != PairMotion::Unknown);
         let mut maker = None;
         if let Some(motion) = motion {
+            let ahead =
+                ahead.filter(|_| self.has_ahead).map(|ahead| self.layout.frames(ahead)).transpose()?;
+            let frames = [Some(&previous[..]), Some(&next), ahead.as_deref()];
             let target = self.layout.write_on_gpu(out);
             let target = target.as_deref().unwrap_or_default();
-            maker = motion.make(phase, upcoming, [&previous, &next], target)?;
+            maker = motion.make(phase, upcoming, frames, target)?;
             if maker.is_none() {
                 return Ok(());
             }

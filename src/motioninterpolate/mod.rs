@@ -47,14 +47,16 @@
  *
  * - `mode=motion`: frames are made of both frames along the motion between them. At a scene cut the nearer frame is
  *   repeated, unless `scene-cut=off`. `quality=balanced` takes longer than `quality=fast` and leaves fewer seams at the
- *   edges of what moves; the latency is the same.
+ *   edges of what moves; the latency is the same. `quality=high` takes longer still: the input frames before and after the
+ *   two show what only one of both does. It waits for one input frame more. Where the frame before or after is missing, of
+ *   another scene or at another distance, the made frame is that of `quality=balanced`.
  * - `mode=blend`: the weighted mean of both frames, `(w · P + (64 - w) · N + 32) >> 6` for each sample of the previous
  *   frame P and the next frame N, with `w = (64 (d - n) + d/2) / d` at the phase n/d.
  * - `mode=repeat`: the nearer frame is repeated, by reference; half way the next one.
  *
  * `device`, `split`, `balance`, `on-device-failure`, `pipeline-depth` and `threads` are those of `motionestimate`, for the
  * search of `mode=motion`; the other modes search nothing. The same device makes the frames; with a list of devices its first
- * OpenCL GPU, else the CPU. If it fails, `on-device-failure` decides whether the CPU goes on. Every device makes the same
+ * OpenCL GPU, else, and always with `quality=high`, the CPU. If it fails, `on-device-failure` decides whether the CPU goes on. Every device makes the same
  * frames.
  *
  * ## Speed
@@ -85,9 +87,9 @@
  * ## Latency and late frames
  *
  * A frame can be made when the next input frame has come: the LATENCY query gets one frame duration of the input more
- * (none if the caps have no frame rate, or the frame rate stays). With `pipeline-depth=1` input frames never wait. With a larger value
- * `pipeline-depth - 1` of them wait with `mode=motion`, which adds as many frame durations: a device searches them while
- * the frames before them are made. They leave before a serialized event or query, and before a query the buffers that are
+ * (none if the caps have no frame rate, or the frame rate stays). With `pipeline-depth=1` input frames wait for no other
+ * ones. With a larger value `pipeline-depth - 1` of them wait with `mode=motion`, which adds as many frame durations: a device
+ * searches them while the frames before them are made. With `quality=high` one more waits, where the frame rate changes. They leave before a serialized event or query, and before a query the buffers that are
  * still held are copied; a flush drops them. If a live source pauses, the newest frame is repeated as soon as the latency and
  * one frame more have passed. With `qos`, frames that would be too late for downstream are not made, and a
  * QOS message is posted for each; input frames pass all the same. Two frames between which all would be too late are not
@@ -202,10 +204,16 @@ pub enum MotionInterpolateQuality {
         nick = "balanced"
     )]
     Balanced = 1,
+    /// See [`FrameQuality::High`].
+    #[enum_value(
+        name = "The same with the frames before and after, which adds a frame of latency",
+        nick = "high"
+    )]
+    High = 2,
 }
 
 conversions! {
-    MotionInterpolateQuality => FrameQuality { Fast, Balanced }
+    MotionInterpolateQuality => FrameQuality { Fast, Balanced, High }
 }
 
 /// What happens between two scenes: the `scene-cut` property.

@@ -10,7 +10,8 @@ use motion_search::estimator::{
     BlockHandle, EstimateError, Frame, FrameView, MotionVector, Notice, Output, SetupError,
 };
 use motion_search::interpolation::{
-    FrameFormat, FrameMaker, FrameQuality, InterpolationError, Phase, SearchInput, search_parameters,
+    FrameFormat, FrameMaker, FrameQuality, InterpolationError, LoadedPair, Phase, SearchInput,
+    search_parameters,
 };
 use motion_search::native::Native;
 use motion_search::session::{FrameSlot, Session};
@@ -19,23 +20,27 @@ use motion_search::tuning::{Kernel, Tuning};
 /// A plane in memory of a device that a made frame is written to, and the bytes from one row to the next.
 pub type Target = (BlockHandle, usize);
 
-/// The devices that search, what they have found between the two newest frames, and what makes frames of that.
+/// The devices that search, what they have found between frames, and what makes frames of that.
 pub struct MotionSearch {
     devices: DeviceSettings,
     quality: FrameQuality,
     format: FrameFormat,
     session: Session,
     input: SearchInput,
-    /// The frames of the searches that have begun, and before them the next frame of the pair.
+    /// The frames of the searches that have begun, and before them the frame that was loaded last.
     searched: VecDeque<SearchedFrame>,
     /// The fields of searches that had to end before their pair was loaded.
     found: VecDeque<Output>,
-    /// Whether the first of `searched` is the next frame of the pair, which has been loaded.
+    /// Whether the first of `searched` has been loaded.
     has_loaded: bool,
-    pair: PairMotion,
-    /// Of the previous frame in the next one.
-    field: Option<Output>,
+    /// The pair between which frames are made, and that before it.
+    pair: FoundPair,
+    before: FoundPair,
+    /// The pair after it, once that is loaded.
+    ahead: Option<FoundPair>,
     maker: Box<dyn FrameMaker>,
+    /// How many frames that follow each other were loaded last.
+    loaded: usize,
     /// The frames that have begun.
     begun: VecDeque<Phase>,
     /// What has happened to `maker`.
@@ -48,10 +53,28 @@ struct SearchedFrame {
     slot: FrameSlot,
 }
 
-/// What is known of the pair: the two frames that were loaded last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// An input frame and the one before it.
+#[derive(Default)]
+struct FoundPair {
+    motion: PairMotion,
+    /// Of the frame before in the other.
+    field: Option<Output>,
+    /// Nanoseconds of the input from one to the other.
+    length: u64,
+}
+
+impl FoundPair {
+    /// Whether motion goes on from this pair to the `other`, which is beside it.
+    fn is_neighbour_of(&self, other: &Self) -> bool {
+        self.motion == PairMotion::Found && self.length.abs_diff(other.length) <= other.length / 4
+    }
+}
+
+/// What is known of a pair.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PairMotion {
     /// Nothing: there is no pair, or no frame is wanted between the two.
+    #[default]
     Unknown,
     /// How they move.
     Found,
@@ -89,9 +112,11 @@ impl MotionSearch {
             searched: VecDeque::new(),
             found: VecDeque::new(),
             has_loaded: false,
-            pair: PairMotion::Unknown,
-            field: None,
+            pair: FoundPair::default(),
+            before: FoundPair::default(),
+            ahead: None,
             maker,
+            loaded: 0,
             begun: VecDeque::new(),
             notices: Vec::new(),
         };
@@ -114,16 +139,22 @@ impl MotionSearch {
         };
         let planes: Vec<_> = (0..format.samplings.len()).map(plane).collect();
         let field = vec![MotionVector::default(); self.session.parameters().grid().blocks()];
+        let has_neighbours = self.quality == FrameQuality::High;
         let mut make = || {
             maker.load_frame(&planes)?;
-            maker.load_frame(&planes)?;
-            maker.set_motion(&field)?;
+            for _ in 0..if has_neighbours { 3 } else { 1 } {
+                maker.load_frame(&planes)?;
+                maker.set_motion(&field)?;
+            }
+            if has_neighbours {
+                maker.select(LoadedPair::BeforeNewest { has_neighbours })?;
+            }
             maker.start_frame(Phase::MIDDLE)?;
             maker.finish_frame()
         };
         match make() {
             Ok(()) => Ok(()),
-            Err(error) => self.fall_back(error, [None, None]).map_err(|error| SetupError::Device {
+            Err(error) => self.fall_back(error, [None; 3]).map_err(|error| SetupError::Device {
                 device: self.devices.device.clone(),
                 message: error.to_string(),
             }),
@@ -157,9 +188,9 @@ impl MotionSearch {
         notices
     }
 
-    /// What is known of the two frames that were loaded last.
+    /// What is known of the pair between which frames are made.
     pub fn pair(&self) -> PairMotion {
-        self.pair
+        self.pair.motion
     }
 
     /// Begins to search the frame before in the one with the luma plane `next`. `previous` is that of the frame before, unless
@@ -189,13 +220,20 @@ impl MotionSearch {
         Ok(())
     }
 
-    /// Goes on to the next pair, of which nothing is searched.
+    /// Nothing is searched between the two frames of the next pair.
     pub fn skip_pair(&mut self) {
         self.cancel();
-        (self.pair, self.field) = (PairMotion::Unknown, None);
+        self.ahead = Some(FoundPair::default());
         if std::mem::take(&mut self.has_loaded) {
             self.release_first();
         }
+    }
+
+    /// Goes on to the next pair, which has been [loaded](Self::load_pair) or [skipped](Self::skip_pair).
+    pub fn go_on(&mut self) {
+        self.cancel();
+        let next = self.ahead.take().unwrap_or_default();
+        self.before = std::mem::replace(&mut self.pair, next);
     }
 
     fn release_first(&mut self) -> Option<SearchedFrame> {
@@ -207,36 +245,43 @@ impl MotionSearch {
         Some(first)
     }
 
-    /// Goes on to the next pair, and waits until the frame `previous` is searched in `next`. A device copies the frame
-    /// meanwhile.
+    /// Loads the next pair, and waits until its frame `previous` is searched in `next`, `length` nanoseconds later. `before` is the
+    /// frame before, if frames are still made between that and `previous`. A device copies the frame meanwhile.
     ///
     /// # Errors
     /// [`MotionError`] if the last device fails, or a plane has another size.
-    pub fn load_pair(&mut self, previous: &[Frame], next: &[Frame]) -> Result<(), MotionError> {
+    pub fn load_pair(
+        &mut self,
+        before: Option<&[Frame]>,
+        [previous, next]: [&[Frame]; 2],
+        length: u64,
+    ) -> Result<(), MotionError> {
         self.cancel();
-        (self.pair, self.field) = (PairMotion::Unknown, None);
-        if !std::mem::replace(&mut self.has_loaded, true)
-            && let Err(error) = self.maker.load_planes(previous)
-        {
-            self.fall_back(error, [Some(previous), None])?;
+        let frames = [before, Some(previous), Some(next)];
+        if !std::mem::replace(&mut self.has_loaded, true) {
+            match self.maker.load_planes(previous) {
+                Ok(()) => self.loaded = 1,
+                Err(error) => self.fall_back(error, [None, Some(previous), None])?,
+            }
         }
-        if let Err(error) = self.maker.load_planes(next) {
-            self.fall_back(error, [Some(previous), Some(next)])?;
+        match self.maker.load_planes(next) {
+            Ok(()) => self.loaded += 1,
+            Err(error) => self.fall_back(error, frames)?,
         }
         let field = match self.found.pop_front() {
             Some(field) => field,
             None => self.session.finish_search()?.1,
         };
-        let Some(before) = self.release_first() else { return Ok(()) };
+        let Some(searched) = self.release_first() else { return Ok(()) };
         let vectors = &field.vectors;
         if let Err(error) = self.maker.set_motion(vectors) {
-            self.fall_back(error, [Some(previous), Some(next)])?;
+            self.fall_back(error, frames)?;
             self.maker.set_motion(vectors).map_err(MotionError::Make)?;
         }
         let Some(SearchedFrame { frame, .. }) = self.searched.front() else { return Ok(()) };
-        let is_cut = self.input.is_scene_cut([&before.frame, frame], vectors)?;
-        self.field = Some(field);
-        self.pair = if is_cut { PairMotion::SceneCut } else { PairMotion::Found };
+        let is_cut = self.input.is_scene_cut([&searched.frame, frame], vectors)?;
+        let motion = if is_cut { PairMotion::SceneCut } else { PairMotion::Found };
+        self.ahead = Some(FoundPair { motion, field: Some(field), length });
         Ok(())
     }
 
@@ -247,7 +292,8 @@ impl MotionSearch {
         self.session.release_frames();
         self.searched.clear();
         self.found.clear();
-        (self.has_loaded, self.pair, self.field) = (false, PairMotion::Unknown, None);
+        (self.has_loaded, self.ahead) = (false, None);
+        (self.before, self.pair) = (FoundPair::default(), FoundPair::default());
     }
 
     /// Gives up the frames that have begun.
@@ -258,9 +304,9 @@ impl MotionSearch {
         }
     }
 
-    /// Makes the frame at `phase` between the two newest frames, whose planes `sources` are. `upcoming` is the phase of the
-    /// frame between them that is likely to be wanted next: a device begins it. Returns what writes the planes, unless they have
-    /// been written to `target`, planes of a GPU.
+    /// Makes the frame at `phase` between the first two of `frames`, those of the pair; the third is the frame after them.
+    /// `upcoming` is the phase of the frame between them that is likely to be wanted next: a device begins it. Returns
+    /// what writes the planes, unless they have been written to `target`, planes of a GPU.
     ///
     /// # Errors
     /// [`MotionError::Make`].
@@ -268,7 +314,7 @@ impl MotionSearch {
         &mut self,
         phase: Phase,
         upcoming: Option<Phase>,
-        sources: [&[Frame]; 2],
+        mut frames: [Option<&[Frame]>; 3],
         target: &[Target],
     ) -> Result<Option<&dyn FrameMaker>, MotionError> {
         if self.begun.front() != Some(&phase) {
@@ -277,10 +323,11 @@ impl MotionSearch {
         let made = self.make_on_device(phase, upcoming).and_then(|()| self.maker.copy_to_blocks(target));
         let is_written = made.or_else(|error| {
             self.begun.clear();
-            self.fall_back(error, sources.map(Some))?;
-            if let Some(field) = &self.field {
-                self.maker.set_motion(&field.vectors).map_err(MotionError::Make)?;
+            if self.selected() == LoadedPair::Newest {
+                // The frame after them has not been loaded.
+                frames[2] = None;
             }
+            self.fall_back(error, frames)?;
             self.make_on_device(phase, None).map_err(MotionError::Make)?;
             Ok::<_, MotionError>(false)
         })?;
@@ -289,6 +336,9 @@ impl MotionSearch {
 
     /// As [`Self::make`], by the maker that there is.
     fn make_on_device(&mut self, phase: Phase, upcoming: Option<Phase>) -> Result<(), InterpolationError> {
+        if self.begun.is_empty() {
+            self.maker.select(self.selected())?;
+        }
         for phase in iter::once(phase).chain(upcoming) {
             if !self.begun.contains(&phase) && self.begun.len() < self.maker.depth() {
                 self.maker.start_frame(phase)?;
@@ -299,14 +349,26 @@ impl MotionSearch {
         self.maker.finish_frame()
     }
 
-    /// Lets the CPU make frames after the device has failed, and loads `frames`, the previous and the next one.
+    /// Which of the frames that were loaded are those of the pair.
+    fn selected(&self) -> LoadedPair {
+        match &self.ahead {
+            Some(ahead) if ahead.motion != PairMotion::Unknown => LoadedPair::BeforeNewest {
+                has_neighbours: self.loaded >= 4
+                    && [&self.before, ahead].iter().all(|beside| beside.is_neighbour_of(&self.pair)),
+            },
+            _ => LoadedPair::Newest,
+        }
+    }
+
+    /// Lets the CPU make frames after the device has failed. `frames` are those of the pair and the one after it, as far as they are
+    /// needed and loaded; the CPU loads them, with the fields between them that are known.
     ///
     /// # Errors
     /// `error` if no device has failed, or the CPU is not to take over.
     fn fall_back(
         &mut self,
         error: InterpolationError,
-        frames: [Option<&[Frame]>; 2],
+        frames: [Option<&[Frame]>; 3],
     ) -> Result<(), MotionError> {
         let InterpolationError::Device(EstimateError::Device { device, message }) = &error else {
             return Err(MotionError::Make(error));
@@ -323,9 +385,16 @@ impl MotionSearch {
             "{device} failed to make frames ({message}); continuing on {name}"
         )));
         self.maker = maker;
-        for planes in frames.into_iter().flatten() {
+        let ahead = self.ahead.as_ref().and_then(|ahead| ahead.field.as_ref());
+        let fields = [None, frames[0].and(self.pair.field.as_ref()), ahead];
+        for (planes, field) in frames.into_iter().zip(fields) {
+            let Some(planes) = planes else { continue };
             self.maker.load_planes(planes).map_err(MotionError::Make)?;
+            if let Some(field) = field {
+                self.maker.set_motion(&field.vectors).map_err(MotionError::Make)?;
+            }
         }
+        self.loaded = frames.iter().flatten().count();
         Ok(())
     }
 }

@@ -31,6 +31,8 @@ pub enum Before {
 /// The output frames up to an input frame, and the segment of those that follow if it is another one.
 pub struct Planned {
     pub interval: Interval,
+    /// Nanoseconds of the input from the frame before.
+    pub length: u64,
     /// Whether nothing is made, because it would be too late.
     pub is_late: bool,
     pub segment: Option<gst::Event>,

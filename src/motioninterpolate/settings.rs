@@ -38,6 +38,11 @@ impl InterpolationSettings {
         if self.mode == MotionInterpolateMode::Motion { self.devices.pipeline_depth as usize - 1 } else { 0 }
     }
 
+    /// Whether a frame waits until the motion of the one after it is known.
+    pub fn looks_ahead(&self) -> bool {
+        self.mode == MotionInterpolateMode::Motion && self.quality == MotionInterpolateQuality::High
+    }
+
     /// The speed as the simplest ratio that is the property's number.
     pub fn speed(&self) -> Ratio {
         gst::Fraction::approximate_f64(self.rate)

@@ -1,24 +1,25 @@
 //! The frames of a stream from one caps to the next: when output frames are, and what they show.
 
+mod shown;
+
 use std::collections::VecDeque;
 use std::time::Instant;
 
 use gst_video::VideoInfo;
 
-use super::maker::{Decision, MakeError, Maker};
-use super::metas::{self, MomentMetas};
+use super::maker::{MakeError, Maker};
+use super::metas::MomentMetas;
 use super::order::{Order, Verdict, believed};
-use super::plan::{Before, Due, LONGEST_PAUSE, Planned, QueuedFrame, Shown, TimeError};
+use super::plan::{Before, Due, LONGEST_PAUSE, Planned, QueuedFrame, TimeError};
 use super::ratio::{Ratio, Retiming};
 use super::repeats::Repeats;
 use super::retime;
 use super::settings::InterpolationSettings;
-use super::statistics::{Counts, OutputKind};
-use super::timeline::{FramePlace, Interval, OutputFrame, Timeline};
+use super::statistics::Counts;
+use super::timeline::{FramePlace, Interval, Timeline};
 use crate::video;
 use crate::video::pool::{self, HeldBuffers};
 use crate::video::sequence::Leaving;
-use motion_search::interpolation::Phase;
 
 /// What holds from one caps to the next.
 pub struct InterpolateStream {
@@ -27,7 +28,7 @@ pub struct InterpolateStream {
     input: Option<Ratio>,
     output: Option<Ratio>,
     pub maker: Maker,
-    /// The frames that wait; the last one is the newest. Those before them are in `maker`.
+    /// The frames that wait; the last one is the newest. Those before them are in `maker`, which may have loaded the first.
     waiting: VecDeque<QueuedFrame>,
     /// When output frames are, up to the newest frame and the end of `filling`.
     timeline: Option<Timeline>,
@@ -223,13 +224,32 @@ impl InterpolateStream {
         Some(timeline.advance(time, before == Before::Hole))
     }
 
-    /// Takes `buffer`, behind the output frames that are planned. It waits then.
+    /// How many frames wait after the one that is shown: those that are searched, and one whose motion the frames before it need.
+    pub fn delay(&self, settings: &InterpolationSettings) -> usize {
+        settings.delay() + usize::from(self.looks_ahead(settings))
+    }
+
+    /// Whether frames are made with the motion before and after them. At the same frame rate only single frames are made, of which
+    /// no neighbours are searched.
+    pub fn looks_ahead(&self, settings: &InterpolationSettings) -> bool {
+        settings.looks_ahead() && self.changes_rate(settings.speed())
+    }
+
+    /// Takes `buffer`, behind the output frames that are planned. It waits then. `looks_ahead`: its motion is wanted for the frames
+    /// beside it too.
     ///
     /// # Errors
     /// As [`Maker::start_search`].
-    pub fn take_input(&mut self, buffer: gst::Buffer, planned: Planned) -> Result<(), MakeError> {
+    pub fn take_input(
+        &mut self,
+        buffer: gst::Buffer,
+        planned: Planned,
+        looks_ahead: bool,
+    ) -> Result<(), MakeError> {
         let previous = self.waiting.back().map(|frame| &frame.buffer).or(self.maker.next()).cloned();
-        let is_wanted = !planned.is_late && planned.interval.is_any_between();
+        let interval = &planned.interval;
+        let is_wanted = interval.is_any_between() || (looks_ahead && interval.is_between());
+        let is_wanted = is_wanted && !planned.is_late;
         let is_searched = self.maker.start_search(previous.as_ref(), &buffer, is_wanted)?;
         let dropped = self.repeats.take_metas();
         self.waiting.push_back(QueuedFrame { buffer, planned, is_searched, dropped });
@@ -285,14 +305,24 @@ impl InterpolateStream {
         self.filling = self.timeline.as_mut().and_then(|timeline| timeline.fill(end));
     }
 
+    /// Loads the first frame that waits.
+    ///
+    /// # Errors
+    /// As [`Maker::load_ahead`].
+    fn load_ahead(&mut self) -> Result<(), MakeError> {
+        let Some(frame) = self.waiting.front() else { return Ok(()) };
+        self.maker.load_ahead(&frame.buffer, frame.is_searched, frame.planned.length)
+    }
+
     /// Goes on to the first frame that waits.
     ///
     /// # Errors
-    /// As [`Maker::load_frame`].
+    /// As [`Maker::load_ahead`].
     fn advance(&mut self) -> Result<(), MakeError> {
+        self.load_ahead()?;
         let Some(frame) = self.waiting.pop_front() else { return Ok(()) };
         self.metas.take(frame.dropped, &frame.buffer);
-        self.maker.load_frame(frame.buffer, frame.is_searched)?;
+        self.maker.go_on(frame.buffer);
         self.due = Some(frame.planned);
         Ok(())
     }
@@ -325,11 +355,20 @@ impl InterpolateStream {
     }
 
     /// The next output frame, if it is not later than the newest frame that need not wait: at most `keep` wait, fewer if
-    /// upstream lacks buffers. After the last one those that show it until it ends, if that is known.
+    /// upstream lacks buffers. With `looks_ahead` the first of them is loaded before frames are made. After the last one those that
+    /// show it until it ends, if that is known.
     ///
     /// # Errors
-    /// As [`Maker::load_frame`].
-    pub fn due(&mut self, keep: usize, counts: &mut Counts) -> Result<Option<Due>, MakeError> {
+    /// As [`Maker::load_ahead`].
+    pub fn due(
+        &mut self,
+        keep: usize,
+        looks_ahead: bool,
+        counts: &mut Counts,
+    ) -> Result<Option<Due>, MakeError> {
+        // The frame before those that wait is held too.
+        let allowed = self.held.most().saturating_sub(1).max(usize::from(looks_ahead));
+        let keep = keep.min(allowed);
         loop {
             if let Some(planned) = &mut self.due {
                 let next = planned.interval.next();
@@ -340,14 +379,18 @@ impl InterpolateStream {
                 }
             }
             self.maker.release();
-            // The frame before those that wait is held too.
-            if self.waiting.len() <= keep.min(self.held.most().saturating_sub(1)) {
+            let began = Instant::now();
+            let advances = self.waiting.len() > keep;
+            let mut done = if advances { self.advance() } else { Ok(()) };
+            // Where no more may wait, so that the next search can begin.
+            if looks_ahead && self.waiting.len() >= keep {
+                done = done.and_then(|()| self.load_ahead());
+            }
+            counts.loading += began.elapsed();
+            done?;
+            if !advances {
                 break;
             }
-            let began = Instant::now();
-            let advanced = self.advance();
-            counts.loading += began.elapsed();
-            advanced?;
         }
         if !self.waiting.is_empty() {
             return Ok(None);
@@ -358,85 +401,6 @@ impl InterpolateStream {
             self.metas.finish(self.repeats.take_metas());
         }
         Ok(next.map(Due::Frame))
-    }
-
-    /// Whether nothing is made between the two newest frames, because it would be too late.
-    pub fn is_late(&self) -> bool {
-        self.due.as_ref().is_some_and(|planned| planned.is_late)
-    }
-
-    /// Makes the frame at `phase` between the two newest frames in `out`.
-    ///
-    /// # Errors
-    /// As [`Maker::make`].
-    pub fn make(&mut self, phase: Phase, out: &mut gst::BufferRef) -> Result<(), MakeError> {
-        let upcoming = self.due.as_ref().and_then(|planned| planned.interval.upcoming());
-        self.maker.make(phase, upcoming, out)?;
-        let nearest = if phase.is_nearer_previous() { self.maker.previous() } else { self.maker.next() };
-        if let Some(nearest) = nearest {
-            metas::copy_display(nearest, out);
-        }
-        Ok(())
-    }
-
-    /// What `frame` at `pts` shows.
-    pub fn shown(
-        &mut self,
-        frame: &OutputFrame,
-        pts: gst::ClockTime,
-        settings: &InterpolationSettings,
-    ) -> Option<Shown> {
-        let repeated = |is_cut| if is_cut { OutputKind::SceneCut } else { OutputKind::Repeated };
-        let (buffer, kind) = match frame.place {
-            FramePlace::Previous => (self.maker.previous(), OutputKind::Repeated),
-            FramePlace::Next => (self.maker.next(), OutputKind::Passed),
-            FramePlace::Repeated => (self.maker.next(), OutputKind::Repeated),
-            FramePlace::Between(phase) => match self.maker.decide(settings.mode, settings.scene_cut, phase) {
-                (Decision::Make, _) => return Some(Shown::Between(phase)),
-                (Decision::RepeatPrevious, is_cut) => (self.maker.previous(), repeated(is_cut)),
-                (Decision::RepeatNext, is_cut) => (self.maker.next(), repeated(is_cut)),
-            },
-        };
-        let buffer = buffer?;
-        if kind == OutputKind::Passed && self.is_as_it_is(buffer, frame, pts) {
-            let buffer = buffer.clone();
-            self.metas.leave_with_newest();
-            return Some(Shown::Untouched(buffer));
-        }
-        // The copy shares the memory.
-        let mut buffer = buffer.copy();
-        metas::retain_display(buffer.make_mut());
-        Some(Shown::Input(buffer, kind))
-    }
-
-    /// Whether `buffer` is just what is wanted for `frame`.
-    fn is_as_it_is(&self, buffer: &gst::BufferRef, frame: &OutputFrame, pts: gst::ClockTime) -> bool {
-        self.input == self.output
-            && buffer.pts() == Some(pts)
-            && buffer.duration() == Some(video::time(frame.duration))
-            && !self.is_discont
-            && self.metas.is_newest_alone()
-    }
-
-    /// Counts a frame that leaves.
-    pub fn count(&mut self) {
-        self.sent += 1;
-    }
-
-    /// Gives `buffer` the time of `frame`, which is `pts`, and the metadata that leaves with it.
-    pub fn stamp(&mut self, buffer: &mut gst::BufferRef, frame: &OutputFrame, pts: gst::ClockTime) {
-        self.metas.attach(buffer, self.is_reached);
-        buffer.set_pts(pts);
-        buffer.set_dts(gst::ClockTime::NONE);
-        buffer.set_duration(video::time(frame.duration));
-        buffer.set_offset(self.sent);
-        self.count();
-        buffer.set_offset_end(self.sent);
-        if std::mem::take(&mut self.is_discont) {
-            buffer.set_flags(gst::BufferFlags::DISCONT);
-        } else {
-            buffer.unset_flags(gst::BufferFlags::DISCONT);
-        }
     }
 
     /// Replaces the buffers that are held by copies.

@@ -166,12 +166,17 @@ impl Interval {
     /// The last of the frames between the two input frames.
     pub fn last_between(self) -> Option<OutputFrame> {
         let is_between = |frame: &OutputFrame| matches!(frame.place, FramePlace::Between(_));
-        if self.filling == Filling::Between { self.filter(is_between).last() } else { None }
+        if self.is_between() { self.filter(is_between).last() } else { None }
+    }
+
+    /// Whether the frames show what is between the two input frames.
+    pub fn is_between(&self) -> bool {
+        self.filling == Filling::Between
     }
 
     /// Whether any of the frames is between the two input frames.
     pub fn is_any_between(mut self) -> bool {
-        self.filling == Filling::Between && self.any(|frame| matches!(frame.place, FramePlace::Between(_)))
+        self.is_between() && self.any(|frame| matches!(frame.place, FramePlace::Between(_)))
     }
 }
 

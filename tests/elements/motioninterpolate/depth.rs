@@ -32,8 +32,8 @@ fn mark(name: &str) -> gst::Event {
 #[test]
 fn depth_changes_no_frame() {
     let large = info(56);
-    let all = |device: &str, depth: u32| {
-        let launch = format!("motioninterpolate device={device} pipeline-depth={depth}");
+    let all = |device: &str, quality: &str, depth: u32| {
+        let launch = format!("motioninterpolate device={device} quality={quality} pipeline-depth={depth}");
         let mut harness = harness(&launch, &info(48), OUT);
         push_moving(&mut harness, 0..3);
         // Another scene, and a discontinuity between the frames of two.
@@ -55,13 +55,15 @@ fn depth_changes_no_frame() {
             counts,
         )
     };
-    let expected = all("native", 1);
-    assert_eq!(expected.1[4], 2, "scene cuts");
-    for device in devices() {
-        // A device compiles its kernels for seconds.
-        let depths = if device == "native" { &[2, 3, 16][..] } else { &[3] };
-        for &depth in depths {
-            assert!(all(&device, depth) == expected, "{device}, depth {depth}");
+    for quality in ["fast", "high"] {
+        let expected = all("native", quality, 1);
+        assert_eq!(expected.1[4], 2, "scene cuts");
+        for device in devices() {
+            // A device compiles its kernels for seconds.
+            let depths = if device == "native" { &[2, 3, 16][..] } else { &[3] };
+            for &depth in depths {
+                assert!(all(&device, quality, depth) == expected, "{device}, {quality}, depth {depth}");
+            }
         }
     }
 }

@@ -16,6 +16,10 @@ fn latency_is_an_input_frame_where_frames_are_made() {
         ("motioninterpolate", (25, 1), 0),
         ("motioninterpolate rate=0.5", (25, 1), 80_000_000),
         ("motioninterpolate", (0, 1), 0),
+        ("motioninterpolate quality=high", (60, 1), 80_000_000),
+        ("motioninterpolate quality=high pipeline-depth=3", (60, 1), 160_000_000),
+        ("motioninterpolate quality=high", (25, 1), 0),
+        ("motioninterpolate quality=high mode=blend", (60, 1), 40_000_000),
     ] {
         let mut harness = harness(launch, &i420((25, 1)), output);
         harness.set_upstream_latency(gst::ClockTime::from_nseconds(7));

@@ -10,6 +10,7 @@ mod grid;
 mod live;
 mod metas;
 mod motion;
+mod neighbours;
 mod speed;
 mod statistics;
 mod support;

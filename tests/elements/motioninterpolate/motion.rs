@@ -3,7 +3,7 @@
 use gst_video::prelude::*;
 use gst_video::{VideoFormat, VideoFrameRef, VideoInfo};
 use motion_search::compensation::Sampling;
-use motion_search::estimator::{Frame, SampleFormat, oracle as search};
+use motion_search::estimator::{Frame, MotionVector, SampleFormat, oracle as search};
 use motion_search::interpolation::{FrameQuality, Phase, oracle, search_parameters};
 
 use super::support::*;
@@ -50,7 +50,7 @@ fn planes(buffer: &gst::Buffer, info: &VideoInfo) -> (Vec<Frame>, Vec<Sampling>)
             halved_y: format.h_sub()[component] == 1,
             interleaved,
         };
-        let size = sampling.plane_size(SIZE.0 as usize, SIZE.1 as usize);
+        let size = sampling.plane_size(info.width() as usize, info.height() as usize);
         let stride = frame.plane_stride()[plane as usize] as usize;
         let bytes = frame.plane_data(plane).unwrap().to_vec();
         (Frame::with_format(std::sync::Arc::new(bytes), size, stride, samples).unwrap(), sampling)
@@ -58,25 +58,49 @@ fn planes(buffer: &gst::Buffer, info: &VideoInfo) -> (Vec<Frame>, Vec<Sampling>)
     (0..info.n_planes()).map(plane).unzip()
 }
 
+/// The field of one frame in the other.
+fn field(pair: [&[Frame]; 2]) -> Vec<MotionVector> {
+    let luma = pair.map(|planes| oracle::search_frame(&planes[0].view()));
+    let size = pair[0][0].view().size();
+    let parameters = search_parameters(size.0, size.1).unwrap();
+    search::hierarchical(&parameters, &luma[0].view(), &luma[1].view()).vectors
+}
+
+/// The samples of frames, plane by plane.
+fn samples_of(planes: &[Frame]) -> Vec<u32> {
+    let samples = |frame: &Frame| {
+        let view = frame.view();
+        let rows = (0..view.height() as i32).flat_map(|y| (0..view.width() as i32).map(move |x| (x, y)));
+        rows.map(|(x, y)| u32::from(view.sample(x, y))).collect::<Vec<_>>()
+    };
+    planes.iter().flat_map(samples).collect()
+}
+
 /// What the oracle makes in `quality` at `phase` between two frames.
-fn expected(
+pub fn expected(
     quality: FrameQuality,
     info: &VideoInfo,
     [previous, next]: [&gst::Buffer; 2],
     phase: Phase,
 ) -> Vec<u32> {
     let ((previous, samplings), (next, _)) = (planes(previous, info), planes(next, info));
-    let parameters = search_parameters(SIZE.0 as usize, SIZE.1 as usize).unwrap();
-    let luma = [&previous, &next].map(|planes| oracle::search_frame(&planes[0].view()));
-    let field = search::hierarchical(&parameters, &luma[0].view(), &luma[1].view()).vectors;
+    let field = field([&previous, &next]);
     let views = [&previous, &next].map(|planes| planes.iter().map(Frame::view).collect::<Vec<_>>());
-    let made = oracle::interpolate([&views[0], &views[1]], &samplings, &field, quality, phase);
-    let samples = |frame: &Frame| {
-        let view = frame.view();
-        let rows = (0..view.height() as i32).flat_map(|y| (0..view.width() as i32).map(move |x| (x, y)));
-        rows.map(|(x, y)| u32::from(view.sample(x, y))).collect::<Vec<_>>()
+    samples_of(&oracle::interpolate([&views[0], &views[1]], &samplings, &field, quality, phase))
+}
+
+/// What the oracle makes at `phase` between the second and the third of four frames, all of which count.
+pub fn expected_of_four(info: &VideoInfo, frames: [&gst::Buffer; 4], phase: Phase) -> Vec<u32> {
+    let frames = frames.map(|frame| planes(frame, info));
+    let samplings = &frames[1].1;
+    let [before, between, after] = [0, 1, 2].map(|first| field([&frames[first].0, &frames[first + 1].0]));
+    let views = [1, 2].map(|number| frames[number].0.iter().map(Frame::view).collect::<Vec<_>>());
+    let neighbours = oracle::Neighbours {
+        luma: [0, 3].map(|number| frames[number].0[0].view()),
+        fields: [&before, &after],
     };
-    made.iter().flat_map(samples).collect()
+    let sources = [&views[0][..], &views[1]];
+    samples_of(&oracle::interpolate_with_neighbours(sources, samplings, &between, &neighbours, phase))
 }
 
 /// The devices of these tests: the CPU, and where OpenCL is compiled in the one that OPENCL_TEST_DEVICE names, else PoCL.

@@ -56,7 +56,7 @@
  *
  * `device`, `split`, `balance`, `on-device-failure`, `pipeline-depth` and `threads` are those of `motionestimate`, for the
  * search of `mode=motion`; the other modes search nothing. The same device makes the frames; with a list of devices its first
- * OpenCL GPU, else, and always with `quality=high`, the CPU. If it fails, `on-device-failure` decides whether the CPU goes on. Every device makes the same
+ * OpenCL GPU, else the CPU. If it fails, `on-device-failure` decides whether the CPU goes on. Every device makes the same
  * frames.
  *
  * ## Speed

@@ -264,7 +264,7 @@ pub fn open_device(
 }
 
 /// Opens a maker of frames of `format` for a search on `device`: on the same device, or of several ones on the first OpenCL
-/// GPU; else, and always in [`FrameQuality::High`], on the CPU without OpenCL, with `threads` threads.
+/// GPU; else on the CPU without OpenCL, with `threads` threads.
 ///
 /// # Errors
 /// [`SetupError`]: no such device; unless `device` is [`DeviceSelector::Auto`], also what keeps the device from starting.
@@ -275,7 +275,6 @@ pub fn open_maker(
     threads: usize,
 ) -> Result<OpenedMaker, SetupError> {
     let fallback = match device {
-        _ if quality == FrameQuality::High => None,
         DeviceSelector::Native => None,
         DeviceSelector::Auto => match opencl::open_best_maker(format, quality) {
             Some(Ok(maker)) => return Ok((maker, None)),

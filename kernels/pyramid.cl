@@ -7,6 +7,7 @@
 
 #include "common.cl"
 #include "levels.cl"
+#include "taps.cl"
 
 // The same fields as the host's `PyramidArg`.
 typedef struct {
@@ -26,7 +27,7 @@ static inline Level level_number(Pyramid pyramid, int number)
 }
 
 // The address of the first sample of a level.
-static inline __global uchar *samples_of(__global uchar *slot, Level level)
+static inline __global uchar *first_sample(__global uchar *slot, Level level)
 {
     return slot + (size_t)level.origin * UNIT;
 }
@@ -57,7 +58,7 @@ static inline void halve_tile(__local const uchar *finer, int finer_pitch, __loc
 {
     const int item = (int)get_local_id(0), items = (int)get_local_size(0);
     const int2 last = (int2)(level.width, level.height) - 1;
-    __global uchar *target = samples_of(slot, level);
+    __global uchar *target = first_sample(slot, level);
     for (int start = 0; start < side * side; start += items) {
         const int i = start + item;
         if (i < side * side) {
@@ -105,7 +106,7 @@ __kernel FIXED_GROUP void halve(__global uchar *slot, Pyramid pyramid, int first
         const int i = start + item, x = corner.x + 4 * (i % SOURCE_WORDS);
         if (i < SOURCE_ROWS * SOURCE_WORDS) {
             const int y = clamp(corner.y + 1 + i / SOURCE_WORDS, 0, level.height - 1);
-            source_words[i] = read_word(samples_of(slot, level) + (size_t)y * (size_t)level.pitch, x, level.width);
+            source_words[i] = read_word(first_sample(slot, level) + (size_t)y * (size_t)level.pitch, x, level.width);
         }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -116,7 +117,7 @@ __kernel FIXED_GROUP void halve(__global uchar *slot, Pyramid pyramid, int first
         const int2 at = tile * SOURCE_SIDE + (int2)(x, y);
         if (first == 0 && y < SOURCE_SIDE && at.x < finest.width && at.y < finest.height) {
             // The last word of a row may pass its end: `interpolate` writes the margin afterwards.
-            *(__global uint *)(samples_of(slot, finest) + (at.y * finest.pitch + at.x)) =
+            *(__global uint *)(first_sample(slot, finest) + (at.y * finest.pitch + at.x)) =
                 smooth_word(source + (y + 7) * SOURCE_PITCH + x + 8);
         }
     }
@@ -138,16 +139,9 @@ __kernel FIXED_GROUP void halve(__global uchar *slot, Pyramid pyramid, int first
 #define TILE_WIDTH 64
 #define TILE_HEIGHT 16
 #define TILE_WORDS (TILE_WIDTH / 4)
-#define READ_WORDS (TILE_WORDS + 3)
+#define READ_WORDS (TILE_WORDS + 2)
 #define READ_ROWS (TILE_HEIGHT + 5)
 #define TILE_CELLS ((TILE_WIDTH / CELL) * (TILE_HEIGHT / CELL))
-
-#define BYTE(word, k) ((int)((word) >> (8 * (k)) & 0xff))
-
-static inline uint clip_byte(int value)
-{
-    return (uint)clamp(value, 0, 255);
-}
 
 // The tile's level: the frame's tiles come first.
 static inline Level level_of_tile(Pyramid pyramid, int tile)
@@ -170,19 +164,19 @@ static inline uint smoothness_of(bool is_finest, uint activity)
 // begin MARGIN samples left of and above the level. The frame itself has margins, and no cells.
 //
 //   words       word j of row i at i * READ_WORDS + j, 4 samples left of and 2 rows above the tile
-//   columns     the filter's sums over columns, before rounding, at i * 4 * READ_WORDS + x
+//   across      the filter's sums along the rows, of word j of row i of the tile at i * TILE_WORDS + j, from two rows above on
 //   word_sums   of each word of the tile the sum of the samples, then that of their differences from the mean
 __kernel FIXED_GROUP void interpolate(__global uchar *slot, Pyramid pyramid)
 {
     __local uint words[READ_ROWS * READ_WORDS];
-    __local short columns[TILE_HEIGHT * 4 * READ_WORDS];
+    __local uint2 across[READ_ROWS * TILE_WORDS];
     __local uint word_sums[TILE_HEIGHT * TILE_WORDS], cell_sums[TILE_CELLS];
     const int item = (int)get_local_id(0), items = (int)get_local_size(0);
     const Level level = level_of_tile(pyramid, (int)get_group_id(0));
     const int tile = (int)get_group_id(0) - level.first_tile;
     const int tiles_across = (level.width + 2 * MARGIN + TILE_WIDTH - 1) / TILE_WIDTH;
     const int2 corner = (int2)(tile % tiles_across * TILE_WIDTH, tile / tiles_across * TILE_HEIGHT) - MARGIN;
-    __global uchar *origin = samples_of(slot, level);
+    __global uchar *origin = first_sample(slot, level);
     const size_t plane = (size_t)level.plane * UNIT;
 
     for (int start = 0; start < READ_ROWS * READ_WORDS; start += items) {
@@ -193,17 +187,10 @@ __kernel FIXED_GROUP void interpolate(__global uchar *slot, Pyramid pyramid)
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 
-    for (int start = 0; start < TILE_HEIGHT * READ_WORDS; start += items) {
+    for (int start = 0; start < READ_ROWS * TILE_WORDS; start += items) {
         const int i = start + item;
-        if (i < TILE_HEIGHT * READ_WORDS) {
-            __local const uint *from = words + i;
-            const uint a = from[0], b = from[READ_WORDS], c = from[2 * READ_WORDS];
-            const uint d = from[3 * READ_WORDS], e = from[4 * READ_WORDS], f = from[5 * READ_WORDS];
-#pragma unroll
-            for (int k = 0; k < 4; ++k)
-                columns[4 * i + k] = (short)SIX_TAPS(BYTE(a, k), BYTE(b, k), BYTE(c, k), BYTE(d, k), BYTE(e, k),
-                                                     BYTE(f, k));
-        }
+        if (i < READ_ROWS * TILE_WORDS)
+            across[i] = taps_across(words + i / TILE_WORDS * READ_WORDS + i % TILE_WORDS + 1);
     }
     for (int start = 0; start < TILE_HEIGHT * TILE_WORDS; start += items) {
         const int i = start + item;
@@ -216,19 +203,14 @@ __kernel FIXED_GROUP void interpolate(__global uchar *slot, Pyramid pyramid)
         const int i = start + item, column = i % TILE_WORDS, row = i / TILE_WORDS;
         const int x = corner.x + 4 * column, y = corner.y + row;
         if (row < TILE_HEIGHT && x < level.width + MARGIN - 4 && y < level.height + MARGIN - 4) {
-            __local const uint *from = words + (row + 2) * READ_WORDS + column;
-            __local const short *sums = columns + row * 4 * READ_WORDS + 4 * column;
-            uint right = 0, below = 0, both = 0;
-#pragma unroll
-            for (int k = 0; k < 4; ++k) {
-#define SAMPLE(n) BYTE(from[(k + (n) + 4) / 4], (k + (n)) & 3)
-                const int across = SIX_TAPS(SAMPLE(-2), SAMPLE(-1), SAMPLE(0), SAMPLE(1), SAMPLE(2), SAMPLE(3));
-                __local const short *s = sums + 4 + k;
-                const int square = SIX_TAPS(s[-2], s[-1], s[0], s[1], s[2], s[3]);
-                right |= clip_byte((across + 16) >> 5) << 8 * k;
-                below |= clip_byte((s[0] + 16) >> 5) << 8 * k;
-                both |= clip_byte((square + 512) >> 10) << 8 * k;
-            }
+            __local const uint *w = words + row * READ_WORDS + column + 1;
+            __local const uint2 *sums = across + i;
+            const uint right = rounded(sums[2 * TILE_WORDS]);
+            const uint below = rounded(six_taps(numbers_of(w[0]), numbers_of(w[READ_WORDS]), numbers_of(w[2 * READ_WORDS]),
+                                                numbers_of(w[3 * READ_WORDS]), numbers_of(w[4 * READ_WORDS]),
+                                                numbers_of(w[5 * READ_WORDS])));
+            const uint both = rounded_both_ways(sums[0], sums[TILE_WORDS], sums[2 * TILE_WORDS], sums[3 * TILE_WORDS],
+                                                sums[4 * TILE_WORDS], sums[5 * TILE_WORDS]);
             __global uchar *target = origin + ((long)y * level.pitch + x);
             *(__global uint *)(target + plane) = right;
             *(__global uint *)(target + 2 * plane) = below;
@@ -237,7 +219,7 @@ __kernel FIXED_GROUP void interpolate(__global uchar *slot, Pyramid pyramid)
             const bool is_row_outside = y < 0 || y >= level.height;
             for (int k = 0; k < 4; ++k)
                 if (is_row_outside || x < 0 || x + k >= level.width)
-                    target[k] = (uchar)BYTE(from[1], k);
+                    target[k] = (uchar)(w[2 * READ_WORDS] >> 8 * k);
         }
     }
 

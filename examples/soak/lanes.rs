@@ -1,6 +1,7 @@
 //! The pipelines, and what may be changed in each while it plays.
 
 /// A property that is set at random to one of its values.
+#[derive(Clone)]
 pub struct Tunable {
     /// The name of the element in the pipeline.
     pub element: &'static str,
@@ -74,6 +75,53 @@ fn compiled(element: &'static str) -> Vec<Tunable> {
         tunable(element, "sub-sample", &["none", "half", "quarter"]),
         tunable(element, "metric", &["sad", "ssd"]),
         tunable(element, "border", &["extend", "restrict"]),
+    ]
+}
+
+/// Pipelines whose frames are in memory of CUDA: the GPU that has them searches and makes frames, launched by either API beside the
+/// other, or the CPU does.
+pub fn in_cuda() -> Vec<Description> {
+    const FORMATS: &[&str] = &["I420", "NV12", "P010_10LE", "Y444"];
+    const SIZES: &[(i32, i32)] = &[(320, 180), (322, 178), (1280, 720)];
+    const DEVICES: &[&str] = &["auto", "native"];
+    let lane = |name, elements, more: &[Tunable], has_vectors| {
+        let mut tunables =
+            vec![tunable("first", "device", DEVICES), tunable("first", "pipeline-depth", &["1", "2", "4"])];
+        tunables.extend_from_slice(more);
+        Description { name, elements, formats: FORMATS, sizes: SIZES, tunables, has_vectors }
+    };
+    let qualities = |values| [tunable("first", "quality", values)];
+    let searched = qualities(&["fast", "balanced", "high"]);
+    let made = qualities(&["fast", "balanced", "high"]);
+    let modes = [tunable("first", "mode", &["motion", "blend", "repeat"])];
+    vec![
+        lane("full", "cudaupload ! motionestimate name=first ! cudadownload", &[], true),
+        lane(
+            "hierarchical",
+            "cudaupload ! motionestimate name=first algorithm=hierarchical ! cudadownload",
+            &searched,
+            true,
+        ),
+        lane(
+            "opencl",
+            "cudaupload ! motionestimate name=first algorithm=hierarchical tuning=motion-tuning,launcher=opencl \
+             ! cudadownload",
+            &searched,
+            true,
+        ),
+        lane(
+            "interpolation",
+            "cudaupload ! motioninterpolate name=first ! video/x-raw(memory:CUDAMemory),framerate=200/1 ! cudadownload",
+            &[made.clone(), modes].concat(),
+            false,
+        ),
+        lane(
+            "both",
+            "cudaupload ! motioninterpolate name=first ! video/x-raw(memory:CUDAMemory),framerate=200/1 \
+             ! motionestimate device=native ! cudadownload",
+            &made,
+            false,
+        ),
     ]
 }
 

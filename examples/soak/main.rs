@@ -18,6 +18,7 @@ use std::time::{Duration, Instant, SystemTime};
 use gst::prelude::*;
 
 use lane::{Failure, Lane};
+use lanes::Description;
 use measure::{Process, Record, Slack};
 
 const USAGE: &str = "usage: soak [OPTION...]
@@ -28,6 +29,9 @@ Runs pipelines with all elements beside each other while caps, positions, proper
   --changes N     then N times from NULL to PLAYING and back, one pipeline after the other (default: 0)
   --seed N        of the random numbers (default: the time)
   --csv FILE      where samples of memory, threads, descriptors and latency go (default: out/soak.csv)
+  --cuda          pipelines whose frames are in memory of CUDA, in place of the others; needs an NVIDIA GPU, and GStreamer
+                  1.24 or later with its nvcodec plugin
+  --only NAME     the pipeline with this name alone
   --leaks         at the end, asks GStreamer's leaks tracer, which GST_TRACERS=leaks starts, for objects that are left
 ";
 
@@ -36,6 +40,8 @@ struct Options {
     changes: u32,
     seed: u64,
     csv: PathBuf,
+    cuda: bool,
+    only: Option<String>,
     leaks: bool,
 }
 
@@ -58,6 +64,8 @@ fn options() -> Result<Option<Options>, Failure> {
         changes: 0,
         seed: now.as_secs(),
         csv: "out/soak.csv".into(),
+        cuda: false,
+        only: None,
         leaks: false,
     };
     let mut parser = lexopt::Parser::from_env();
@@ -67,6 +75,8 @@ fn options() -> Result<Option<Options>, Failure> {
             Long("changes") => options.changes = parser.value()?.parse()?,
             Long("seed") => options.seed = parser.value()?.parse()?,
             Long("csv") => options.csv = parser.value()?.into(),
+            Long("cuda") => options.cuda = true,
+            Long("only") => options.only = Some(parser.value()?.string()?),
             Long("leaks") => options.leaks = true,
             Short('h') | Long("help") => {
                 print!("{USAGE}");
@@ -86,12 +96,17 @@ fn run(options: &Options) -> Result<(), Failure> {
 
     // Afterwards the process has all threads and descriptors that libraries keep until it ends.
     let warm_up = (options.time / 10).clamp(Duration::from_secs(2), Duration::from_secs(120));
-    soak(warm_up, options.seed, &mut Record::none())?;
+    let lanes = || {
+        let mut lanes = if options.cuda { lanes::in_cuda() } else { lanes::all() };
+        lanes.retain(|lane| options.only.as_ref().is_none_or(|only| lane.name == only));
+        lanes
+    };
+    soak(lanes(), warm_up, options.seed, &mut Record::none())?;
     let before = Process::at_rest()?;
-    soak(options.time, options.seed.wrapping_add(1), &mut record)?;
+    soak(lanes(), options.time, options.seed.wrapping_add(1), &mut record)?;
     record.check(Slack::of(options.time))?;
     if options.changes > 0 {
-        change_states(options.changes, &mut record)?;
+        change_states(&lanes(), options.changes, &mut record)?;
         record.check(Slack::Steady)?;
     }
     let after = Process::settled(&before)?;
@@ -109,10 +124,15 @@ fn run(options: &Options) -> Result<(), Failure> {
 }
 
 /// Runs every pipeline in a thread of its own for `time`, or until one fails.
-fn soak(time: Duration, seed: u64, record: &mut Record) -> Result<(), Failure> {
+fn soak(
+    descriptions: Vec<Description>,
+    time: Duration,
+    seed: u64,
+    record: &mut Record,
+) -> Result<(), Failure> {
     let until = Instant::now() + time;
     let stop = AtomicBool::new(false);
-    let lanes: Vec<_> = lanes::all().into_iter().map(Lane::new).collect();
+    let lanes: Vec<_> = descriptions.into_iter().map(Lane::new).collect();
     thread::scope(|scope| {
         let workers: Vec<_> = (0..)
             .zip(&lanes)
@@ -146,8 +166,7 @@ fn soak(time: Duration, seed: u64, record: &mut Record) -> Result<(), Failure> {
 }
 
 /// Changes the state of each pipeline in turn from NULL to PLAYING and back, `changes` times in all.
-fn change_states(changes: u32, record: &mut Record) -> Result<(), Failure> {
-    let descriptions = lanes::all();
+fn change_states(descriptions: &[Description], changes: u32, record: &mut Record) -> Result<(), Failure> {
     let pipelines = descriptions.iter().map(lane::parse).collect::<Result<Vec<_>, _>>()?;
     let began = Instant::now();
     for change in 0..changes {

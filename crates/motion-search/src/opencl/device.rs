@@ -261,7 +261,11 @@ impl OpenClDevice {
         wanted: Option<Launcher>,
         open: impl Fn(&Arc<Context>) -> Result<T, SetupError>,
     ) -> Result<(T, Launching), SetupError> {
-        let by = |launcher| self.context(launcher).and_then(|context| open(&context));
+        let by = |launcher| {
+            let opened = self.context(launcher).and_then(|context| open(&context));
+            super::program::return_memory_of_compilers();
+            opened
+        };
         let wanted = wanted.or_else(launcher_of_process);
         let mut why_not_cuda = None;
         if wanted.unwrap_or(Launcher::Cuda) == Launcher::Cuda && (wanted.is_some() || self.has_cuda()) {

@@ -233,7 +233,7 @@ impl NoiseMap {
         let Self { luma: of_luma, chroma: of_chroma, blocks, .. } = self;
         blocks.par_iter_mut().enumerate().with_min_len(areas.blocks.0).for_each(|(block, noise)| {
             let of_block = &luma[block];
-            let told = ToldOfBlock::new(told, block, of_block.white());
+            let told = || ToldOfBlock::new(told, block, of_block.white());
             let known = of_luma.of(areas, block, levels[block].into(), told);
             noise.luma = worthwhile(with_clipping(known, of_block, depth));
         });
@@ -257,7 +257,7 @@ impl NoiseMap {
         });
         of_chroma.follow(told);
         blocks.par_iter_mut().enumerate().with_min_len(areas.blocks.0).for_each(|(block, noise)| {
-            let told = ToldOfBlock::new(told, block, u64::MAX);
+            let told = || ToldOfBlock::new(told, block, u64::MAX);
             let known = of_chroma.of(areas, block, levels[block].into(), told);
             noise.chroma = worthwhile(known);
         });
@@ -399,7 +399,10 @@ impl Told {
             let ends = self.sort(of_blocks, areas.blocks(area), |noise| noise > 0);
             let Self { frame, trust, sorted, .. } = self;
             let of = |told: &mut [u64], level: usize| {
-                let noise = noise_of(told, samples).filter(|_| told.len() >= LEAST_OF_AREA)?;
+                if told.len() < LEAST_OF_AREA {
+                    return None;
+                }
+                let noise = noise_of(told, samples)?;
                 let of_frame = frame[level].or(frame[ALL]).unwrap_or(0) * *trust / TRUST;
                 are_alike(told, noise, samples, of_frame / LITTLE).then_some(noise)
             };
@@ -455,14 +458,20 @@ impl Followed {
     }
 
     /// The noise of a block of a level, of which frames tell `told`.
-    fn of(&self, areas: Areas, block: usize, level: usize, told: Option<ToldOfBlock>) -> u64 {
+    fn of(
+        &self,
+        areas: Areas,
+        block: usize,
+        level: usize,
+        told: impl FnOnce() -> Option<ToldOfBlock>,
+    ) -> u64 {
         let of_frame = self.of_frame(level);
         if !self.of_areas[level] {
             return of_frame;
         }
         let area = areas.of(block);
         let known = self.of_area(area, level).unwrap_or(of_frame);
-        match told {
+        match told() {
             // Of another kind than most of its area, or in an area that tells nothing.
             Some(told) if told.least > known => {
                 let others = areas.around(area).filter_map(|area| self.of_area(area, level));

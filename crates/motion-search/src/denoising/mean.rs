@@ -4,10 +4,10 @@ use rayon::prelude::*;
 
 use super::noise::BlockError;
 use super::rules::{BlockWeights, VectorEnds, WEIGHTS};
-use super::stripes::{STRIPE, Stripe, fill_stripes};
+use super::stripes::{STRIPE, Stripes, fill_stripes};
 use crate::compensation::{PlaneMut, Sampling};
 use crate::estimator::FrameView;
-use crate::interpolation::{AHEAD, BandMut, CellSource, ChromaWork, PREFETCHED, PlaneCell, StoredSample};
+use crate::interpolation::{AHEAD, BandMut, CellSource, ChromaWork, PREFETCHED, PlaneCell};
 use crate::simd::{InstructionSet, Instructions, Work};
 
 /// The binary logarithm of the sum of weights.
@@ -44,28 +44,23 @@ pub(super) struct PlaneMean<'a, 'b> {
 }
 
 impl PlaneMean<'_, '_> {
-    /// Writes it. `sources` are the planes of the other frames; a pixel has `P` samples, a block `W` x `H`.
-    pub fn write<S, const P: usize, const W: usize, const H: usize>(self, sources: &[S], are_stripes: bool)
-    where
+    /// Writes it. `sources` are the planes of the other frames, `stripes` the same in stripes if blocks fill these; a pixel
+    /// has `P` samples, a block `W` x `H`.
+    pub fn write<S, const P: usize, const W: usize, const H: usize>(
+        self,
+        sources: &[S],
+        stripes: Option<&[Stripes<'_, P, H>]>,
+    ) where
         S: CellSource<W, H>,
     {
-        let Self { instructions, plane, steps, others, ends, lights, averages, columns, out } = self;
+        let Self { instructions, plane, steps, ends, lights, averages, columns, out, .. } = self;
         let (format, width, stride) = (plane.format(), plane.width(), out.stride());
         out.bytes_mut().par_chunks_mut(stride * H).enumerate().for_each(|(row, bytes)| {
             let out = BandMut { bytes, stride, width, format };
             let averages = &averages[row * columns..][..columns];
-            let (others, lights) = (&others[..], &lights[..]);
-            let mean = MeanOfBlocks::<S, P, W, H> {
-                plane,
-                steps,
-                others,
-                sources,
-                ends,
-                lights,
-                averages,
-                row,
-                are_stripes,
-            };
+            let lights = &lights[..];
+            let mean =
+                MeanOfBlocks::<S, P, W, H> { plane, steps, sources, stripes, ends, lights, averages, row };
             S::run(instructions, RowOfMeans { mean, out });
         });
     }
@@ -77,8 +72,9 @@ impl<'a> ChromaWork<'a> for PlaneMean<'a, '_> {
         S: CellSource<W, H> + From<FrameView<'a>>,
     {
         let sources: Vec<_> = self.others.iter().map(|plane| S::from(*plane)).collect();
-        let are_stripes = fill_stripes::<W>(self.plane.format().depth(), self.ends);
-        self.write::<S, P, W, H>(&sources, are_stripes);
+        let stripes: Vec<_> = self.others.iter().map(|plane| Stripes::from(*plane)).collect();
+        let are_filled = fill_stripes::<W>(self.plane.format().depth(), self.ends);
+        self.write::<S, P, W, H>(&sources, are_filled.then_some(&stripes));
     }
 }
 
@@ -86,15 +82,14 @@ impl<'a> ChromaWork<'a> for PlaneMean<'a, '_> {
 struct MeanOfBlocks<'a, S, const P: usize, const W: usize, const H: usize> {
     plane: &'a FrameView<'a>,
     steps: (i32, i32),
-    others: &'a [FrameView<'a>],
-    /// The samples of `others`.
+    /// The samples of the other frames.
     sources: &'a [S],
+    /// The same, if blocks are averaged in stripes.
+    stripes: Option<&'a [Stripes<'a, P, H>]>,
     ends: &'a [VectorEnds],
     lights: &'a [Option<&'a [BlockError]>],
     averages: &'a [Average],
     row: usize,
-    /// Whether blocks are averaged in stripes.
-    are_stripes: bool,
 }
 
 impl<S: CellSource<W, H>, const P: usize, const W: usize, const H: usize> MeanOfBlocks<'_, S, P, W, H> {
@@ -105,83 +100,49 @@ impl<S: CellSource<W, H>, const P: usize, const W: usize, const H: usize> MeanOf
         (self.steps.0 * x, self.steps.1 * y)
     }
 
-    /// The mean of a block.
+    /// The mean of the blocks in a cell of `V` x `H` samples, from a column on.
     #[inline(always)]
-    fn block<E: InstructionSet>(&self, column: usize) -> MeanSamples<S, E, W, H> {
+    fn cell<E, T, const V: usize>(&self, sources: &[T], column: usize) -> MeanSamples<T, E, V, H>
+    where
+        E: InstructionSet,
+        T: CellSource<V, H>,
+    {
         let pixel = ((column * W / P) as i32, (self.row * H) as i32);
-        let samples = <S::Cell<E> as PlaneCell<W, H>>::Sample::read::<P, W, H>(self.plane, pixel);
-        let Average { weights: [own, others @ ..], change } = &self.averages[column];
-        if u32::from(*own) == WEIGHTS {
-            return samples;
-        }
-        let mut sum = S::Cell::<E>::of(&samples).times(*own);
-        let others = others.iter().zip(self.sources).zip(self.ends).zip(self.lights);
-        for (((&weight, source), ends), light) in others.filter(|(((weight, _), _), _)| **weight > 0) {
-            let mut cell = source.cell::<E>(self.position(ends, column));
-            if let Some(errors) = light {
-                let brighter = errors[self.row * self.averages.len() + column].brighter;
-                cell = cell.brighter(brighter, self.plane.format().peak());
-            }
-            sum = sum.plus(cell.times(weight));
-        }
-        let mut mean = sum.round::<SHIFT>();
-        let samples = samples.as_flattened().iter();
-        mean.as_flattened_mut().iter_mut().zip(samples).for_each(|(mean, &sample)| {
-            *mean = mean.near(sample, *change);
-        });
-        mean
-    }
-
-    /// The mean of the blocks of a stripe; `None` at the edges of planes.
-    #[inline(always)]
-    fn stripe(&self, column: usize) -> Option<[[u8; STRIPE]; H]> {
-        let averages = self.averages[column..].get(..STRIPE / W)?;
-        let (left, top) = (column * W, self.row * H);
-        let (samples, pitch) = self.plane.inside((left as i32, top as i32), (STRIPE, H))?;
-        let own = of_samples::<W>(averages, |average| average.weights[0]);
-        let most = of_samples::<W>(averages, |average| average.change.min(u8::MAX.into()));
-        let mut sums = [[128; STRIPE]; H];
-        let rows = |y: usize| -> &[u8; STRIPE] { samples[y * pitch..].first_chunk().expect("a stripe") };
-        for (y, sums) in sums.iter_mut().enumerate() {
-            let samples = rows(y);
-            for x in 0..STRIPE {
-                sums[x] += own[x] * u16::from(samples[x]);
-            }
-        }
-        for (index, (other, ends)) in self.others.iter().zip(self.ends).enumerate() {
-            let weights = of_samples::<W>(averages, |average| average.weights[index + 1]);
-            if weights == [0; STRIPE] {
+        let samples = T::Cell::<E>::read::<P>(self.plane, pixel);
+        let averages = &self.averages[column..][..V / W];
+        let numbers = |number: &dyn Fn(&Average) -> u16| of_samples::<T::Cell<E>, V, H>(averages, number);
+        let mut sum = samples.times(numbers(&|average| average.weights[0]));
+        for (index, source) in sources.iter().enumerate() {
+            if averages.iter().all(|average| average.weights[index + 1] == 0) {
                 continue;
             }
-            let predicted = Stripe::<P>::at(other, self.position(ends, column), H)?;
-            for (y, sums) in sums.iter_mut().enumerate() {
-                let predicted = predicted.row(y);
-                for x in 0..STRIPE {
-                    sums[x] += weights[x] * predicted[x];
-                }
+            let mut predicted = source.cell::<E>(self.position(&self.ends[index], column));
+            // In luma, whose cells are blocks.
+            if let Some(errors) = self.lights[index] {
+                let brighter = errors[self.row * self.averages.len() + column].brighter;
+                predicted = predicted.brighter(brighter, self.plane.format().peak());
             }
+            sum = sum.plus(predicted.times(numbers(&|average| average.weights[index + 1])));
         }
-        let mut mean = [[0; STRIPE]; H];
-        for (y, (mean, sums)) in mean.iter_mut().zip(&sums).enumerate() {
-            let samples = rows(y);
-            for x in 0..STRIPE {
-                let sample = u16::from(samples[x]);
-                let near = (sums[x] >> SHIFT).max(sample.saturating_sub(most[x])).min(sample + most[x]);
-                mean[x] = near as u8;
-            }
-        }
-        Some(mean)
+        let most = numbers(&|average| average.change.min(T::Cell::<E>::UNLIMITED));
+        sum.round::<SHIFT>().within(samples, samples, most).samples()
     }
 }
 
-/// For each sample of a row of blocks `W` samples wide the number of its block.
+/// For each sample of a cell the number of its block. The blocks are beside each other.
 #[inline(always)]
-fn of_samples<const W: usize>(averages: &[Average], number: impl Fn(&Average) -> u16) -> [u16; STRIPE] {
-    let mut numbers = [0; STRIPE];
-    for (numbers, average) in numbers.chunks_exact_mut(W).zip(averages) {
+fn of_samples<C: PlaneCell<V, H>, const V: usize, const H: usize>(
+    averages: &[Average],
+    number: &dyn Fn(&Average) -> u16,
+) -> C::Numbers {
+    if let [average] = averages {
+        return C::all(number(average));
+    }
+    let mut numbers = [0; V];
+    for (numbers, average) in numbers.chunks_exact_mut(V / averages.len()).zip(averages) {
         numbers.fill(number(average));
     }
-    numbers
+    C::numbers(&[numbers; H])
 }
 
 /// The samples of a block of `W` x `H`, in the instructions of `E`.
@@ -194,12 +155,13 @@ impl<E: InstructionSet, S: CellSource<W, H>, const P: usize, const W: usize, con
     #[inline(always)]
     fn run(self, engine: E) {
         let Self { mean, mut out } = self;
-        let together = if mean.are_stripes { STRIPE / W } else { 1 };
+        let together = if mean.stripes.is_some() { STRIPE / W } else { 1 };
         for first in (0..mean.averages.len()).step_by(together) {
-            if mean.are_stripes
-                && let Some(stripe) = mean.stripe(first)
+            let (left, top) = ((first * W) as i32, (mean.row * H) as i32);
+            if let Some(stripes) = mean.stripes
+                && mean.plane.inside((left, top), (STRIPE, H)).is_some()
             {
-                out.write(((first * W) as i32, 0), &stripe);
+                out.write((left, 0), &mean.cell::<E, _, STRIPE>(stripes, first));
                 continue;
             }
             if first % PREFETCHED == 0 && first + AHEAD < mean.averages.len() {
@@ -208,7 +170,7 @@ impl<E: InstructionSet, S: CellSource<W, H>, const P: usize, const W: usize, con
                 }
             }
             for column in first..(first + together).min(mean.averages.len()) {
-                out.write(((column * W) as i32, 0), &mean.block::<E>(column));
+                out.write(((column * W) as i32, 0), &mean.cell::<E, _, W>(mean.sources, column));
             }
         }
     }

@@ -7,9 +7,9 @@ use rayon::prelude::*;
 
 use super::noise::{Bends, Block, BlockError};
 use super::rules::{BLOCK, NOISE_GAINS, VectorEnds, chroma_gain};
-use super::stripes::{STRIPE, Stripe, fill_stripes};
+use super::stripes::{STRIPE, StripeCell, Stripes, fill_stripes};
 use crate::estimator::FrameView;
-use crate::interpolation::{AHEAD, CellSource, ChromaWork, PREFETCHED, PlaneCell, StoredSample};
+use crate::interpolation::{AHEAD, CellSource, ChromaWork, PREFETCHED, PlaneCell};
 use crate::simd::{InstructionSet, Instructions, Work};
 
 /// The samples of a row of a block, and sums of them over the rows.
@@ -145,14 +145,10 @@ impl<S: CellSource<BLOCK, BLOCK>, E: InstructionSet> Work<E> for MeasuredErrors<
                 source.prefetch(engine, ends.position(column + AHEAD, row));
             }
             let x = column * BLOCK;
-            let samples = <S::Cell<E> as PlaneCell<BLOCK, BLOCK>>::Sample::read::<1, BLOCK, BLOCK>(
-                plane,
-                (x as i32, y as i32),
-            );
+            let samples = S::Cell::<E>::read::<1>(plane, (x as i32, y as i32));
             let position = ends.position(column, row);
             let inside = (BLOCK.min(plane.width() - x), rows);
-            let [squares, predicted] =
-                S::Cell::<E>::of(&samples).error_and_sum(source.cell::<E>(position), inside);
+            let [squares, predicted] = samples.error_and_sum(source.cell::<E>(position), inside);
             let (x, y) = ((position.0 & 3) as usize, (position.1 & 3) as usize);
             *error = BlockError::of_luma(block, squares, predicted, NOISE_GAINS[y][x]);
         }
@@ -209,9 +205,12 @@ impl<'a> ChromaWork<'a> for MeasuredChromaErrors<'a> {
         S: CellSource<W, H> + From<FrameView<'a>>,
     {
         let Self { instructions, plane, steps, columns, other, ends, wanted, errors } = self;
-        let (other, source) = (&other, &S::from(other));
+        let (source, stripes) = (&S::from(other), &Stripes::from(other));
+        let are_filled = fill_stripes::<W>(plane.format().depth(), std::slice::from_ref(ends));
+        let stripes = are_filled.then_some(stripes);
         errors.par_chunks_mut(columns).enumerate().for_each(|(row, errors)| {
-            let work = ChromaErrors::<S, P, W, H> { plane, other, source, steps, ends, wanted, row, errors };
+            let work =
+                ChromaErrors::<S, P, W, H> { plane, source, stripes, steps, ends, wanted, row, errors };
             S::run(instructions, work);
         });
     }
@@ -301,9 +300,10 @@ fn inside<const W: usize, const H: usize>(plane: &FrameView<'_>, x: usize, y: us
 /// Measures the prediction of a row of blocks of chroma. A pixel has `P` samples, a block `W` x `H`.
 struct ChromaErrors<'a, S, const P: usize, const W: usize, const H: usize> {
     plane: &'a FrameView<'a>,
-    other: &'a FrameView<'a>,
-    /// The samples of `other`.
+    /// The samples of the other frame.
     source: &'a S,
+    /// The same, if blocks are measured in stripes.
+    stripes: Option<&'a Stripes<'a, P, H>>,
     steps: (i32, i32),
     ends: &'a VectorEnds,
     wanted: Wanted<'a>,
@@ -324,27 +324,20 @@ impl<S: CellSource<W, H>, const P: usize, const W: usize, const H: usize> Chroma
     fn block<E: InstructionSet>(&self, column: usize) -> u64 {
         let (x, y) = (column * W, self.row * H);
         let pixel = ((x / P) as i32, y as i32);
-        let samples = <S::Cell<E> as PlaneCell<W, H>>::Sample::read::<P, W, H>(self.plane, pixel);
-        let cell = self.source.cell::<E>(self.position(column));
-        S::Cell::<E>::of(&samples).squared_error(cell, inside::<W, H>(self.plane, x, y))
+        let samples = S::Cell::<E>::read::<P>(self.plane, pixel);
+        let predicted = self.source.cell::<E>(self.position(column));
+        samples.squared_error(predicted, inside::<W, H>(self.plane, x, y))
     }
 
-    /// Measures the blocks of a stripe; `None` at the edges of the plane.
+    /// Measures the blocks of a stripe, two columns each; `None` at the edges of the plane.
     #[inline(always)]
-    fn stripe(&self, column: usize) -> Option<[u32; STRIPE]> {
-        let (x, y) = (column * W, self.row * H);
-        let (samples, pitch) = self.plane.inside((x as i32, y as i32), (STRIPE, H))?;
-        let predicted = Stripe::<P>::at(self.other, self.position(column), H)?;
-        let mut squares = [0; STRIPE];
-        for y in 0..H {
-            let samples: &[u8; STRIPE] = samples[y * pitch..].first_chunk()?;
-            let predicted = predicted.row(y);
-            for x in 0..STRIPE {
-                let difference = u16::from(samples[x]).abs_diff(predicted[x]);
-                squares[x] += u32::from(difference * difference);
-            }
-        }
-        Some(squares)
+    fn stripe<E: InstructionSet>(&self, column: usize) -> Option<[u32; STRIPE / 2]> {
+        let stripes = self.stripes?;
+        let (x, y) = ((column * W) as i32, (self.row * H) as i32);
+        self.plane.inside((x, y), (STRIPE, H))?;
+        let predicted = CellSource::<STRIPE, H>::cell::<E>(stripes, self.position(column));
+        let samples = <StripeCell<E, H> as PlaneCell<STRIPE, H>>::read::<P>(self.plane, (x / P as i32, y));
+        Some(samples.squares(predicted))
     }
 }
 
@@ -354,17 +347,16 @@ impl<E: InstructionSet, S: CellSource<W, H>, const P: usize, const W: usize, con
     #[inline(always)]
     fn run(self, _: E) {
         let (columns, start) = (self.errors.len(), self.row * self.errors.len());
-        let are_stripes = fill_stripes::<W>(self.plane.format().depth(), std::slice::from_ref(self.ends));
-        let together = if are_stripes { STRIPE / W } else { 1 };
+        let together = if self.stripes.is_some() { STRIPE / W } else { 1 };
         for first in (0..columns).step_by(together) {
             let blocks = first..(first + together).min(columns);
             if !blocks.clone().any(|block| (self.wanted)(start + block)) {
                 continue;
             }
-            let stripe = if are_stripes { self.stripe(first) } else { None };
+            let stripe = self.stripe::<E>(first);
             for (index, column) in blocks.enumerate() {
                 let squares = match &stripe {
-                    Some(squares) => squares[index * W..][..W].iter().sum::<u32>().into(),
+                    Some(squares) => squares[index * W / 2..][..W / 2].iter().sum::<u32>().into(),
                     None => self.block::<E>(column),
                 };
                 let position = self.position(column);

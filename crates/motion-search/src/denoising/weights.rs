@@ -51,7 +51,8 @@ impl Weighed<'_> {
                 }
             }
         }
-        shares.map(weights)
+        let others = self.lights.len();
+        [weights(&shares[0][..others]), weights(&shares[1][..others])]
     }
 }
 
@@ -74,7 +75,7 @@ fn share(noise: u64, gain: u16, mismatch: u64) -> u32 {
 }
 
 /// Weights with the sum [`WEIGHTS`] of a frame and of others with these shares.
-fn weights(shares: [u32; MOST_REFERENCES]) -> BlockWeights {
+fn weights(shares: &[u32]) -> BlockWeights {
     let sum = WEIGHTS + shares.iter().sum::<u32>();
     let mut weights = BlockWeights::default();
     let [current, others @ ..] = &mut weights;

@@ -118,19 +118,22 @@ const MOST_DOWN: usize = BLOCK + 1;
 /// At least the samples of a row of chroma that are read for a cell.
 const READ: usize = 16;
 
+/// At least those of a row of eight bits, whose cells may be twice as wide.
+const READ_OF_BYTES: usize = 18;
+
 impl<const P: usize, const N: usize, const W: usize, const H: usize> CellSource<W, H> for Chroma<'_, P, N> {
     type Cell<E: InstructionSet> = RegisterCell<E, N>;
 
     #[inline(always)]
     fn cell<E: InstructionSet>(&self, (x, y): (i32, i32)) -> Self::Cell<E> {
-        const { assert!(W + P <= READ && H < MOST_DOWN && 16 * N == W * H) };
+        const { assert!(W + P <= READ_OF_BYTES && H < MOST_DOWN && 16 * N == W * H) };
         let (right, down) = ((x & 7) as u16, (y & 7) as u16);
         let copied;
         let (samples, pitch) = match self.0.inside(((x >> 3) * P as i32, y >> 3), (W + P, H + 1)) {
             Some(inside) => inside,
             None => {
                 copied = copy_pixels::<P, W, H>(&self.0, (x >> 3, y >> 3));
-                (copied.as_flattened(), READ)
+                (copied.as_flattened(), READ_OF_BYTES)
             }
         };
         // SAFETY: an engine exists, so that the CPU has its instructions. From `samples` on there are H + 1 rows of W + P
@@ -170,10 +173,10 @@ impl<const P: usize, const N: usize, const W: usize, const H: usize> CellSource<
 fn copy_pixels<const P: usize, const W: usize, const H: usize>(
     plane: &FrameView<'_>,
     (x, y): (i32, i32),
-) -> [[u8; READ]; MOST_DOWN] {
-    let mut rows = [[0; READ]; MOST_DOWN];
+) -> [[u8; READ_OF_BYTES]; MOST_DOWN] {
+    let mut rows = [[0; READ_OF_BYTES]; MOST_DOWN];
     for (down, row) in rows.iter_mut().enumerate().take(H + 1) {
-        let mut samples = [0; READ];
+        let mut samples = [0; READ_OF_BYTES];
         plane.read_pixels::<P>(x, y + down as i32, &mut samples[..W + P]);
         for (to, sample) in row.iter_mut().zip(samples) {
             *to = sample as u8;

@@ -1,7 +1,7 @@
 //! The samples of a cell, a small rectangle of a plane, and what is computed with them.
 
 use super::stored_samples::StoredSample;
-use crate::estimator::SampleFormat;
+use crate::estimator::FrameView;
 use crate::simd::InstructionSet;
 use crate::simd::register::{Register, SampleRegister, WordRegister};
 
@@ -31,6 +31,12 @@ pub(crate) trait PlaneCell<const W: usize, const H: usize>: Copy {
     /// The cell with these samples.
     fn of(samples: &[[Self::Sample; W]; H]) -> Self;
 
+    /// The cell from a pixel of `plane` on; a pixel has `P` samples. Outside the plane, its edge pixels repeat.
+    #[inline(always)]
+    fn read<const P: usize>(plane: &FrameView<'_>, pixel: (i32, i32)) -> Self {
+        Self::of(&Self::Sample::read::<P, W, H>(plane, pixel))
+    }
+
     /// 64 times the samples of two cells, weighted: `weights` are those of the first in 64ths.
     fn blend(cells: [Self; 2], weights: Self::Numbers) -> Self;
 
@@ -49,8 +55,8 @@ pub(crate) trait PlaneCell<const W: usize, const H: usize>: Copy {
     /// The samples, brought to at most `limits` below those of `least` and above those of `largest`.
     fn within(self, least: Self, largest: Self, limits: Self::Numbers) -> Self;
 
-    /// `weight` times the samples.
-    fn times(self, weight: u16) -> Self;
+    /// The samples times `weights`.
+    fn times(self, weights: Self::Numbers) -> Self;
 
     /// The sums of the samples.
     fn plus(self, other: Self) -> Self;
@@ -59,7 +65,10 @@ pub(crate) trait PlaneCell<const W: usize, const H: usize>: Copy {
     fn brighter(self, by: i32, peak: u16) -> Self;
 
     /// The samples, from `2^SHIFT` times them.
-    fn round<const SHIFT: i32>(self) -> [[Self::Sample; W]; H];
+    fn round<const SHIFT: i32>(self) -> Self;
+
+    /// The samples, to be written.
+    fn samples(self) -> [[Self::Sample; W]; H];
 
     /// The squared differences of the samples of the first `columns` and `rows`, added up.
     fn squared_error(self, other: Self, inside: (usize, usize)) -> u64;
@@ -85,6 +94,20 @@ impl<E: InstructionSet, const N: usize> RegisterCell<E, N> {
             unsafe { words.narrow().store(to) };
         }
         cell
+    }
+
+    /// The squared differences, added up over the registers and over every two neighbours.
+    #[inline(always)]
+    pub fn squares(self, other: Self) -> [u32; 8] {
+        // SAFETY: as in `store`.
+        unsafe {
+            let mut sums = E::Words::all(0);
+            for (words, other) in self.0.into_iter().zip(other.0) {
+                let differences = words.minus(other);
+                sums = E::Words::add_pairs(sums, differences, differences);
+            }
+            sums.pairs()
+        }
     }
 }
 
@@ -200,9 +223,30 @@ impl<E: InstructionSet, const N: usize, const W: usize, const H: usize> PlaneCel
     }
 
     #[inline(always)]
-    fn times(self, weight: u16) -> Self {
-        // SAFETY: as in `store`.
-        Self(self.0.map(|words| unsafe { words.times(E::Words::all(weight)) }))
+    fn read<const P: usize>(plane: &FrameView<'_>, (x, y): (i32, i32)) -> Self {
+        const { assert!(16 * N == W * H) };
+        let Some((samples, pitch)) = plane.inside((x * P as i32, y), (W, H)) else {
+            return Self::of(&u8::read::<P, W, H>(plane, (x, y)));
+        };
+        // SAFETY: as in `store`; from `samples` on there are `H` rows of `W` samples, and a register has 16 / W of them.
+        unsafe {
+            let mut cell = [E::Words::all(0); N];
+            for (n, words) in cell.iter_mut().enumerate() {
+                let rows = E::Samples::load_rows::<W>(samples.as_ptr().add(n * (16 / W) * pitch), pitch);
+                *words = E::Words::widen(rows);
+            }
+            Self(cell)
+        }
+    }
+
+    #[inline(always)]
+    fn times(self, weights: Self::Numbers) -> Self {
+        let mut products = self;
+        for (product, weights) in products.0.iter_mut().zip(weights) {
+            // SAFETY: as in `store`.
+            *product = unsafe { product.times(weights) };
+        }
+        products
     }
 
     #[inline(always)]
@@ -224,13 +268,18 @@ impl<E: InstructionSet, const N: usize, const W: usize, const H: usize> PlaneCel
     }
 
     #[inline(always)]
-    fn round<const SHIFT: i32>(self) -> [[u8; W]; H] {
+    fn round<const SHIFT: i32>(self) -> Self {
         let mut rounded = self;
         for n in 0..N {
             // SAFETY: as in `store`.
             rounded.0[n] = unsafe { self.0[n].round::<SHIFT>() };
         }
-        rounded.store()
+        rounded
+    }
+
+    #[inline(always)]
+    fn samples(self) -> [[u8; W]; H] {
+        self.store()
     }
 
     #[inline(always)]
@@ -239,15 +288,7 @@ impl<E: InstructionSet, const N: usize, const W: usize, const H: usize> PlaneCel
             let [one, other] = [self, other].map(RegisterCell::store::<W, H>);
             return squared_error(&one, &other, inside);
         }
-        // SAFETY: as in `store`.
-        unsafe {
-            let zero = E::Samples::zero();
-            let mut sums = zero;
-            for n in 0..N {
-                sums = E::Samples::add_squares(sums, self.0[n].narrow(), other.0[n].narrow());
-            }
-            E::Samples::totals([sums, zero, zero, zero])[0].into()
-        }
+        total(self.squares(other))
     }
 
     #[inline(always)]
@@ -257,17 +298,14 @@ impl<E: InstructionSet, const N: usize, const W: usize, const H: usize> PlaneCel
             return [squared_error(&one, &other, inside), sum(&other, inside)];
         }
         // SAFETY: as in `store`.
-        unsafe {
-            let zero = E::Samples::zero();
-            let (mut squares, mut sums) = (zero, zero);
-            for n in 0..N {
-                let (one, other) = (self.0[n].narrow(), other.0[n].narrow());
-                squares = E::Samples::add_squares(squares, one, other);
-                sums = E::Samples::add_differences(sums, other, zero);
+        let sums = unsafe {
+            let mut sums = E::Words::all(0);
+            for words in other.0 {
+                sums = sums.plus(words);
             }
-            let [squares, sum, ..] = E::Samples::totals([squares, sums, zero, zero]);
-            [squares.into(), sum.into()]
-        }
+            E::Words::add_pairs(E::Words::all(0), sums, E::Words::all(1)).pairs()
+        };
+        [total(self.squares(other)), total(sums)]
     }
 
     #[inline(always)]
@@ -368,8 +406,8 @@ impl<const W: usize, const H: usize> PlaneCell<W, H> for DeepCell<W, H> {
     }
 
     #[inline(always)]
-    fn times(self, weight: u16) -> Self {
-        Self(self.0.map(|row| row.map(|number| number * u32::from(weight))))
+    fn times(self, weights: Self) -> Self {
+        self.each(weights, |number, weight| number * weight)
     }
 
     #[inline(always)]
@@ -384,14 +422,13 @@ impl<const W: usize, const H: usize> PlaneCell<W, H> for DeepCell<W, H> {
     }
 
     #[inline(always)]
-    fn round<const SHIFT: i32>(self) -> [[u16; W]; H] {
-        let mut rounded = [[0; W]; H];
-        for (rounded, numbers) in rounded.iter_mut().zip(self.0) {
-            for (rounded, number) in rounded.iter_mut().zip(numbers) {
-                *rounded = ((number + (1 << (SHIFT - 1))) >> SHIFT) as u16;
-            }
-        }
-        rounded
+    fn round<const SHIFT: i32>(self) -> Self {
+        self.each(self, |number, _| (number + (1 << (SHIFT - 1))) >> SHIFT)
+    }
+
+    #[inline(always)]
+    fn samples(self) -> [[u16; W]; H] {
+        self.0.map(|row| row.map(|number| number as u16))
     }
 
     #[inline(always)]
@@ -424,6 +461,12 @@ impl<const W: usize, const H: usize> PlaneCell<W, H> for DeepCell<W, H> {
     }
 }
 
+/// The sum of partial sums.
+#[inline(always)]
+fn total(sums: [u32; 8]) -> u64 {
+    sums.into_iter().sum::<u32>().into()
+}
+
 /// The squared differences of the first `columns` and `rows`, added up.
 #[inline(always)]
 fn squared_error<T: Copy + Into<i64>, const W: usize, const H: usize>(
@@ -453,39 +496,4 @@ fn sum<T: Copy + Into<i64>, const W: usize, const H: usize>(
         .flat_map(|row| row.iter().take(columns))
         .map(|&sample| sample.into() as u64)
         .sum()
-}
-
-/// Some rows of a plane, to be written.
-pub(crate) struct BandMut<'a> {
-    pub bytes: &'a mut [u8],
-    pub stride: usize,
-    /// Samples a row.
-    pub width: usize,
-    pub format: SampleFormat,
-}
-
-impl BandMut<'_> {
-    /// Writes the part of a cell that is inside. Its first row is `above` rows above the band, its first sample `left`
-    /// samples from the plane's first.
-    #[inline(always)]
-    pub fn write<T: StoredSample, const W: usize, const H: usize>(
-        &mut self,
-        (left, above): (i32, usize),
-        cell: &[[T; W]; H],
-    ) {
-        let (first, end) = ((-left).max(0) as usize, (self.width as i32 - left).min(W as i32));
-        if first as i32 >= end {
-            return;
-        }
-        let inside = first..end as usize;
-        let start = (left + first as i32) as usize * size_of::<T>();
-        for (row, cell) in self.bytes.chunks_mut(self.stride).zip(&cell[above..]) {
-            let row = &mut row[start..];
-            // Of constant length.
-            match row.get_mut(..W * size_of::<T>()).filter(|_| inside.len() == W) {
-                Some(row) => T::store(self.format, cell, row),
-                None => T::store(self.format, &cell[inside.clone()], row),
-            }
-        }
-    }
 }

@@ -121,7 +121,7 @@ impl<const W: usize, const H: usize> MixedCell<W, H> for DeepCell<W, H> {
         let factor = cells
             .iter()
             .zip(factors)
-            .fold(Self([[0; W]; H]), |sum, (cell, factor)| sum.plus(cell.times(factor.into())));
+            .fold(Self([[0; W]; H]), |sum, (cell, factor)| sum.plus(cell.times(Self::all(factor.into()))));
         numbers.each(factor, |number, factor| (number * factor) >> bits)
     }
 

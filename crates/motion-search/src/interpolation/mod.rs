@@ -30,8 +30,8 @@ mod starts;
 mod stored_samples;
 mod weighting;
 
-pub(crate) use cell_sources::{CellSource, ChromaWork, DeepLuma, with_chroma};
-pub(crate) use cells::{BandMut, PlaneCell};
+pub(crate) use cell_sources::{CellSource, Chroma, ChromaWork, DeepLuma, with_chroma};
+pub(crate) use cells::{PlaneCell, RegisterCell};
 pub use frame_maker::{FrameFormat, FrameMaker, FrameQuality, InterpolationError, LoadedPair};
 pub use interpolator::Interpolator;
 pub(crate) use luma_points::LumaPoints;
@@ -43,4 +43,4 @@ pub use rules::{SEARCHED_SAMPLES, search_parameters};
 pub(crate) use scene_cut::{minus_mean, resembles};
 pub(crate) use search_frame::SearchFrames;
 pub use search_input::SearchInput;
-pub(crate) use stored_samples::StoredSample;
+pub(crate) use stored_samples::BandMut;

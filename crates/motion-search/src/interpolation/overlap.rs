@@ -7,9 +7,10 @@ use rayon::prelude::*;
 
 use super::Phase;
 use super::cell_sources::CellSource;
-use super::cells::{BandMut, CellNumbers, PlaneCell};
+use super::cells::{CellNumbers, PlaneCell};
 use super::rules::{AHEAD, MOST_BEYOND, PREFETCHED, TOLERANCE, window};
 use super::starts::BlockEnds;
+use super::stored_samples::BandMut;
 use crate::compensation::{PlaneMut, Sampling};
 use crate::estimator::{FrameView, Grid};
 use crate::simd::{InstructionSet, Instructions, Work};
@@ -183,7 +184,7 @@ impl<S> Overlap<'_, S> {
     {
         let positions = self.shape.positions(origin, ends);
         if self.shape.are_inside(positions, ((W / self.shape.pixel) as i32, H as i32)) {
-            return self.sources[end].cell::<E>(positions[end]).times(64);
+            return self.sources[end].cell::<E>(positions[end]).times(S::Cell::<E>::all(64));
         }
         let alone = Both { weight: [64, 0][end], ..self.both };
         let [weights, _] = self.shape.weights(positions, alone, S::Cell::<E>::UNLIMITED);
@@ -271,7 +272,7 @@ impl<S: CellSource<W, H>, const W: usize, const H: usize, E: InstructionSet> Wor
             let mut own = None;
             let first = overlap.predict::<E, W, H>(origin, &mut own, around[0]);
             let cell = if around == [around[0]; 4] {
-                first.round::<6>()
+                first.round::<6>().samples()
             } else {
                 let mut predicted = [first; 4];
                 for corner in 1..4 {

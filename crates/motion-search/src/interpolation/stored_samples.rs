@@ -11,9 +11,6 @@ pub(crate) trait StoredSample: Copy + Default + Into<u32> {
         pixel: (i32, i32),
     ) -> [[Self; W]; H];
 
-    /// The sample, brought to at most `most` from `other`.
-    fn near(self, other: Self, most: u16) -> Self;
-
     /// Writes samples in `format` to the beginning of `to`.
     fn store(format: SampleFormat, samples: &[Self], to: &mut [u8]);
 }
@@ -40,12 +37,6 @@ impl StoredSample for u8 {
     }
 
     #[inline(always)]
-    fn near(self, other: u8, most: u16) -> u8 {
-        let most = most.min(u8::MAX.into()) as u8;
-        self.max(other.saturating_sub(most)).min(other.saturating_add(most))
-    }
-
-    #[inline(always)]
     fn store(_: SampleFormat, samples: &[u8], to: &mut [u8]) {
         to[..samples.len()].copy_from_slice(samples);
     }
@@ -65,12 +56,44 @@ impl StoredSample for u16 {
     }
 
     #[inline(always)]
-    fn near(self, other: u16, most: u16) -> u16 {
-        self.max(other.saturating_sub(most)).min(other.saturating_add(most))
-    }
-
-    #[inline(always)]
     fn store(format: SampleFormat, samples: &[u16], to: &mut [u8]) {
         to.as_chunks_mut().0.iter_mut().zip(samples).for_each(|(to, sample)| *to = format.bytes_of(*sample));
+    }
+}
+
+/// Some rows of a plane, to be written.
+pub(crate) struct BandMut<'a> {
+    pub bytes: &'a mut [u8],
+    pub stride: usize,
+    /// Samples a row.
+    pub width: usize,
+    pub format: SampleFormat,
+}
+
+impl BandMut<'_> {
+    /// Writes the part of a cell that is inside. Its first row is `above` rows above the band, its first sample `left`
+    /// samples from the plane's first.
+    #[inline(always)]
+    pub fn write<T: StoredSample, const W: usize, const H: usize>(
+        &mut self,
+        (left, above): (i32, usize),
+        cell: &[[T; W]; H],
+    ) {
+        let (first, end) = ((-left).max(0) as usize, (self.width as i32 - left).min(W as i32));
+        if first as i32 >= end {
+            return;
+        }
+        let inside = first..end as usize;
+        let start = (left + first as i32) as usize * size_of::<T>();
+        let mut rows = self.bytes.chunks_mut(self.stride);
+        for cell in &cell[above..] {
+            let Some(row) = rows.next() else { break };
+            let row = &mut row[start..];
+            // Of constant length.
+            match row.get_mut(..W * size_of::<T>()).filter(|_| inside.len() == W) {
+                Some(row) => T::store(self.format, cell, row),
+                None => T::store(self.format, &cell[inside.clone()], row),
+            }
+        }
     }
 }

@@ -120,6 +120,12 @@ unsafe impl WordRegister for __m256i {
 
         fn upper_product(self, other: Self) -> Self { _mm256_mulhi_epu16(self, other) }
 
+        fn add_pairs(sums: Self, numbers: Self, others: Self) -> Self {
+            _mm256_add_epi32(sums, _mm256_madd_epi16(numbers, others))
+        }
+
+        fn pairs(self) -> [u32; 8] { std::mem::transmute::<Self, [u32; 8]>(self) }
+
         fn add_products([low, high]: [Self; 2], numbers: Self, weights: Self) -> [Self; 2] {
             let zero = _mm256_setzero_si256();
             let (numbers, weights) = (numbers.interleave(zero), weights.interleave(zero));

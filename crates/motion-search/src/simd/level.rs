@@ -116,20 +116,34 @@ pub enum Instructions {
 }
 
 impl Instructions {
-    /// Runs the compilation of `work` for these instructions; in unit tests the one for every CPU. To compile all searches
-    /// for each instruction set once more takes a minute, and the programs in `tests/` compare them.
-    #[cfg(not(test))]
+    /// Runs the compilation of `work` for these instructions, on a CPU with AVX-512 that for AVX2; in unit tests the one for
+    /// every CPU. To compile all searches for each instruction set once more takes a minute, and the programs in `tests/`
+    /// compare them.
     pub fn run<R, W: WorkForAll<R>>(self, work: W) -> R {
-        self.run_compiled(work)
+        #[cfg(test)]
+        return Portable.run(work);
+        #[cfg(not(test))]
+        self.run_up_to_avx2(work)
     }
 
-    #[cfg(test)]
-    pub fn run<R, W: WorkForAll<R>>(self, work: W) -> R {
-        Portable.run(work)
+    /// The same for work that is faster with AVX-512.
+    pub fn run_widest<R, W: WorkForAll<R>>(self, work: W) -> R {
+        #[cfg(test)]
+        return Portable.run(work);
+        #[cfg(not(test))]
+        self.run_compiled(work)
     }
 
     /// Runs the compilation of `work` for these instructions, in unit tests too.
     pub fn run_compiled<R, W: WorkForAll<R>>(self, work: W) -> R {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512(engine) => engine.run(work),
+            _ => self.run_up_to_avx2(work),
+        }
+    }
+
+    fn run_up_to_avx2<R, W: WorkForAll<R>>(self, work: W) -> R {
         match self {
             Self::Portable(engine) => engine.run(work),
             #[cfg(target_arch = "aarch64")]
@@ -141,7 +155,7 @@ impl Instructions {
             #[cfg(target_arch = "x86_64")]
             Self::Avx2(engine) => engine.run(work),
             #[cfg(target_arch = "x86_64")]
-            Self::Avx512(engine) => engine.run(work),
+            Self::Avx512(engine) => engine.avx2().run(work),
         }
     }
 

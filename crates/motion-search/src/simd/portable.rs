@@ -206,6 +206,24 @@ unsafe impl<S: SampleRegister> WordRegister for WordArray<S> {
         self.each(other, |a, b| ((u32::from(a) * u32::from(b)) >> 16) as u16)
     }
 
+    #[inline(always)]
+    unsafe fn add_pairs(sums: Self, numbers: Self, others: Self) -> Self {
+        // SAFETY: the caller's promise.
+        let mut sums = unsafe { sums.pairs() };
+        for (i, sum) in sums.iter_mut().enumerate() {
+            for at in [2 * i, 2 * i + 1] {
+                let product = i32::from(numbers.0[at] as i16) * i32::from(others.0[at] as i16);
+                *sum = sum.wrapping_add_signed(product);
+            }
+        }
+        Self(bytemuck::cast(sums), PhantomData)
+    }
+
+    #[inline(always)]
+    unsafe fn pairs(self) -> [u32; 8] {
+        bytemuck::cast(self.0)
+    }
+
     /// The lower halves of all sums, then the upper halves.
     #[inline(always)]
     unsafe fn add_products([mut low, mut high]: [Self; 2], numbers: Self, weights: Self) -> [Self; 2] {

@@ -108,6 +108,12 @@ pub unsafe trait WordRegister: Copy {
     /// The upper 16 bits of the products of numbers without signs.
     unsafe fn upper_product(self, other: Self) -> Self;
 
+    /// `sums` plus the products of numbers with signs, those of two neighbours added, in 32 bits.
+    unsafe fn add_pairs(sums: Self, numbers: Self, others: Self) -> Self;
+
+    /// Sums of [`Self::add_pairs`].
+    unsafe fn pairs(self) -> [u32; 8];
+
     /// `sums` plus the products of numbers below 2^15, in 32 bits: an order of its own.
     unsafe fn add_products(sums: [Self; 2], numbers: Self, weights: Self) -> [Self; 2];
 

@@ -157,6 +157,15 @@ unsafe impl WordRegister for [__m128i; 2] {
             [_mm_mulhi_epu16(self[0], other[0]), _mm_mulhi_epu16(self[1], other[1])]
         }
 
+        fn add_pairs([low, high]: Self, numbers: Self, others: Self) -> Self {
+            [
+                _mm_add_epi32(low, _mm_madd_epi16(numbers[0], others[0])),
+                _mm_add_epi32(high, _mm_madd_epi16(numbers[1], others[1])),
+            ]
+        }
+
+        fn pairs(self) -> [u32; 8] { std::mem::transmute::<Self, [u32; 8]>(self) }
+
         fn add_products(mut sums: [Self; 2], numbers: Self, weights: Self) -> [Self; 2] {
             let zero = [_mm_setzero_si128(); 2];
             let (numbers, weights) = (numbers.interleave(zero), weights.interleave(zero));

@@ -18,12 +18,12 @@ macro_rules! by_cost {
         match ($parameters.metric, $parameters.bit_depth) {
             (Metric::Sad, 8) => {
                 type $cost = cost::Sad;
-                $(let $run = Instructions::run;)?
+                $(let $run = Instructions::run_widest;)?
                 $value
             }
             (Metric::Ssd, 8) => {
                 type $cost = cost::Ssd;
-                $(let $run = Instructions::run;)?
+                $(let $run = Instructions::run_widest;)?
                 $value
             }
             (Metric::Sad, ..=10) => {

@@ -87,7 +87,7 @@ impl Eliminator {
         parameters: &Parameters,
         layout: &PlaneLayout,
     ) -> Result<Self, SetupError> {
-        let sides = instructions.run(SidesOfParts(parameters));
+        let sides = instructions.run_widest(SidesOfParts(parameters));
         let first = Workspace::new(parameters, layout, sides, available_bytes())?;
         let grid = parameters.grid();
         let history = |_| {

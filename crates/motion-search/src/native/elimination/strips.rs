@@ -66,14 +66,22 @@ impl ReferenceSums {
         let (of_sums, of_groups) = (rows.start * row..rows.end * row, rows.start * groups..rows.end * groups);
         if let Some(SumLevel { side, lines }) = self.fine.as_mut().filter(|_| self.is_fine) {
             let sums = &mut numbers_mut(lines)[of_sums.clone()];
-            instructions.run(StripSummation { plane, side: *side, lower, top, sums, even: None, odd: None });
+            instructions.run_widest(StripSummation {
+                plane,
+                side: *side,
+                lower,
+                top,
+                sums,
+                even: None,
+                odd: None,
+            });
         }
         let SumLevel { side, lines } = &mut self.coarse;
         let sums = &mut numbers_mut(lines)[of_sums];
         let GroupExtremes { least: [least, least_odd], most: [most, most_odd] } = &mut self.extremes;
         let even = Some([&mut least[of_groups.clone()], &mut most[of_groups.clone()]]);
         let odd = (*side == TILE).then(|| [&mut least_odd[of_groups.clone()], &mut most_odd[of_groups]]);
-        instructions.run(StripSummation { plane, side: *side, lower, top, sums, even, odd });
+        instructions.run_widest(StripSummation { plane, side: *side, lower, top, sums, even, odd });
     }
 }
 

@@ -262,7 +262,10 @@ impl FrameLayout {
         #[cfg(feature = "cuda")]
         let mapped = WritableCudaFrame::new(buffer, self);
         #[cfg(not(feature = "cuda"))]
-        let mapped = (|_: &mut gst::BufferRef| None::<Vec<_>>)(buffer);
+        let mapped = {
+            let _ = buffer;
+            None::<Vec<_>>
+        };
         mapped
     }
 

@@ -126,6 +126,11 @@ impl Maker {
         &self.layout
     }
 
+    /// Whether what makes frames, if it is open, also takes the motion before and after them.
+    pub fn can_look_ahead(&self) -> bool {
+        self.motion.as_ref().is_none_or(MotionSearch::can_look_ahead)
+    }
+
     /// The search for motion, if `mode` needs it.
     pub fn motion(&mut self) -> Option<&mut MotionSearch> {
         self.motion.as_mut()

@@ -166,6 +166,11 @@ impl MotionSearch {
         (&self.devices, self.quality) == (devices, quality)
     }
 
+    /// Whether it was opened for a quality that takes the motion before and after a pair.
+    pub fn can_look_ahead(&self) -> bool {
+        self.quality == FrameQuality::High
+    }
+
     /// The devices for which it was opened.
     pub fn devices(&self) -> &DeviceSettings {
         &self.devices

@@ -230,9 +230,9 @@ impl InterpolateStream {
     }
 
     /// Whether frames are made with the motion before and after them. At the same frame rate only single frames are made, of which
-    /// no neighbours are searched.
+    /// no neighbours are searched. A quality that has just been set holds when its devices are open.
     pub fn looks_ahead(&self, settings: &InterpolationSettings) -> bool {
-        settings.looks_ahead() && self.changes_rate(settings.speed())
+        settings.looks_ahead() && self.changes_rate(settings.speed()) && self.maker.can_look_ahead()
     }
 
     /// Takes `buffer`, behind the output frames that are planned. It waits then. `looks_ahead`: its motion is wanted for the frames

@@ -158,3 +158,19 @@ fn frames_of_a_small_pool_are_copied() {
     assert!(found == expected, "{} and {} frames", found.len(), expected.len());
     pool.set_active(false).unwrap();
 }
+
+/// Frames wait then for which another quality held.
+#[test]
+fn quality_may_change_while_frames_wait() {
+    let info = info(VideoFormat::I420);
+    for depth in [1, 4] {
+        let mut harness = high(&info, depth);
+        for (part, quality) in (0..).zip(["high", "fast", "high", "balanced", "high"]) {
+            element(&harness).set_property_from_str("quality", quality);
+            (5 * part..5 * part + 5).for_each(|number| push(&mut harness, moving(&info, 0, number)));
+        }
+        end(&mut harness);
+        let times = milliseconds(&pull(&mut harness));
+        assert_eq!(times, (0..50).map(|number| 20 * number).collect::<Vec<_>>(), "depth {depth}");
+    }
+}

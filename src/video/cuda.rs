@@ -9,7 +9,6 @@ use std::mem::MaybeUninit;
 use std::ops::Deref;
 use std::sync::{Arc, LazyLock, OnceLock};
 
-use super::frame::FrameLayout;
 use glib::ffi::{GFALSE, gboolean};
 use glib::translate::*;
 use gst::ffi::{
@@ -18,6 +17,7 @@ use gst::ffi::{
 use gst::prelude::*;
 use gst_video::{VideoFormat, VideoFrame, VideoInfo, VideoMeta};
 use motion_search::estimator::{BlockHandle, FrameSource};
+use motion_search::interpolation::FrameFormat;
 use motion_search::opencl::{CudaContext, CudaPlane};
 use parking_lot::ReentrantMutex;
 
@@ -228,7 +228,7 @@ impl Drop for MappedMemory {
 }
 
 /// A frame in memory of CUDA that is mapped.
-struct MappedFrame {
+struct MappedCudaFrame {
     context: CudaContext,
     /// The stream on which it is written.
     stream: *mut c_void,
@@ -238,14 +238,18 @@ struct MappedFrame {
 }
 
 // SAFETY: the stream may be used from any thread.
-unsafe impl Send for MappedFrame {}
+unsafe impl Send for MappedCudaFrame {}
 
 // SAFETY: as above.
-unsafe impl Sync for MappedFrame {}
+unsafe impl Sync for MappedCudaFrame {}
 
-impl MappedFrame {
-    /// `buffer`, a frame of `layout`, if it is in memory of CUDA, mapped as `access` says.
-    fn new(buffer: &gst::BufferRef, layout: &FrameLayout, access: GstMapFlags) -> Option<Self> {
+impl MappedCudaFrame {
+    /// `buffer`, a frame of `info` and `format`, if it is in memory of CUDA, mapped as `access` says.
+    fn new(
+        buffer: &gst::BufferRef,
+        (info, format): (&VideoInfo, &FrameFormat),
+        access: GstMapFlags,
+    ) -> Option<Self> {
         let library = LIBRARY.as_ref()?;
         let memory = (buffer.n_memory() == 1).then(|| buffer.memory(0)).flatten()?;
         let raw = memory.as_mut_ptr();
@@ -263,21 +267,21 @@ impl MappedFrame {
         let mapped = MappedMemory::new(memory, access)?;
         let (offsets, strides) = match buffer.meta::<VideoMeta>() {
             Some(meta) => (meta.offset().to_vec(), meta.stride().to_vec()),
-            None => (layout.info().offset().to_vec(), layout.info().stride().to_vec()),
+            None => (info.offset().to_vec(), info.stride().to_vec()),
         };
         let place = |index: usize| {
             let (offset, stride) = (*offsets.get(index)?, usize::try_from(*strides.get(index)?).ok()?);
-            let end = offset.checked_add(stride.checked_mul(layout.format().plane_size(index).1)?)?;
+            let end = offset.checked_add(stride.checked_mul(format.plane_size(index).1)?)?;
             (end <= mapped.map.size).then(|| (mapped.map.data as u64 + offset as u64, stride))
         };
-        let planes = (0..layout.format().samplings.len()).map(place).collect::<Option<_>>()?;
+        let planes = (0..format.samplings.len()).map(place).collect::<Option<_>>()?;
         Some(Self { context, stream, planes, _mapped: mapped })
     }
 }
 
 /// A frame in memory of CUDA that is read.
 pub struct ReadableCudaFrame {
-    mapped: MappedFrame,
+    mapped: MappedCudaFrame,
     buffer: gst::Buffer,
     info: VideoInfo,
     /// The frame in memory of the host, once a device has asked for it that does not read memory of CUDA.
@@ -285,10 +289,10 @@ pub struct ReadableCudaFrame {
 }
 
 impl ReadableCudaFrame {
-    /// `buffer`, a frame of `layout`, if it is in memory of CUDA.
-    pub fn new(buffer: &gst::Buffer, layout: &FrameLayout) -> Option<Arc<Self>> {
-        let mapped = MappedFrame::new(buffer, layout, gst::ffi::GST_MAP_READ)?;
-        let info = layout.info().clone();
+    /// `buffer`, a frame of `info` and `format`, if it is in memory of CUDA.
+    pub fn new(buffer: &gst::Buffer, info: &VideoInfo, format: &FrameFormat) -> Option<Arc<Self>> {
+        let mapped = MappedCudaFrame::new(buffer, (info, format), gst::ffi::GST_MAP_READ)?;
+        let info = info.clone();
         Some(Arc::new(Self { mapped, buffer: buffer.clone(), info, on_host: OnceLock::new() }))
     }
 
@@ -299,7 +303,7 @@ impl ReadableCudaFrame {
 
     /// Plane `index`, of so many rows.
     pub fn plane(self: &Arc<Self>, index: usize, rows: usize) -> impl FrameSource + use<> {
-        let MappedFrame { context, stream, planes, .. } = &self.mapped;
+        let MappedCudaFrame { context, stream, planes, .. } = &self.mapped;
         let (address, stride) = planes[index];
         // SAFETY: the buffer stays mapped while the source lives, and has so many rows behind the address.
         let plane = unsafe { CudaPlane::new(context.clone(), address, *stream) };
@@ -350,13 +354,14 @@ impl FrameSource for PlaneSource {
 /// A frame in memory of CUDA that is written.
 pub struct WritableCudaFrame {
     planes: Vec<(BlockHandle, usize)>,
-    _mapped: MappedFrame,
+    _mapped: MappedCudaFrame,
 }
 
 impl WritableCudaFrame {
-    /// `buffer`, a frame of `layout`, if it is in memory of CUDA. `buffer` must not be mapped otherwise until this is dropped.
-    pub fn new(buffer: &mut gst::BufferRef, layout: &FrameLayout) -> Option<Self> {
-        let mapped = MappedFrame::new(buffer, layout, gst::ffi::GST_MAP_WRITE)?;
+    /// `buffer`, a frame of `info` and `format`, if it is in memory of CUDA. `buffer` must not be mapped otherwise until this is
+    /// dropped.
+    pub fn new(buffer: &mut gst::BufferRef, info: &VideoInfo, format: &FrameFormat) -> Option<Self> {
+        let mapped = MappedCudaFrame::new(buffer, (info, format), gst::ffi::GST_MAP_WRITE)?;
         let plane = |&(address, stride): &(u64, usize)| {
             // SAFETY: the memory is mapped to be written while `self` lives, and has all rows of the plane, as has been checked.
             let plane = unsafe { CudaPlane::writable(mapped.context.clone(), address, mapped.stream) };

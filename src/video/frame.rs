@@ -230,7 +230,7 @@ impl FrameLayout {
     fn map(&self, buffer: &gst::Buffer) -> Result<Mapped, PlaneError> {
         check_meta(buffer, &self.info)?;
         #[cfg(feature = "cuda")]
-        if let Some(frame) = ReadableCudaFrame::new(buffer, self) {
+        if let Some(frame) = ReadableCudaFrame::new(buffer, &self.info, &self.format) {
             return Ok(Mapped::OnGpu(frame));
         }
         let mapped = VideoFrame::from_buffer_readable(buffer.clone(), &self.info);
@@ -260,7 +260,7 @@ impl FrameLayout {
         buffer: &mut gst::BufferRef,
     ) -> Option<impl Deref<Target = [(BlockHandle, usize)]>> {
         #[cfg(feature = "cuda")]
-        let mapped = WritableCudaFrame::new(buffer, self);
+        let mapped = WritableCudaFrame::new(buffer, &self.info, &self.format);
         #[cfg(not(feature = "cuda"))]
         let mapped = {
             let _ = buffer;

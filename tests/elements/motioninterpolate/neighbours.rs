@@ -1,5 +1,6 @@
 //! Frames made with the frames before and after them: `quality=high`.
 
+use gst::prelude::*;
 use gst_check::Harness;
 use gst_video::{VideoFormat, VideoInfo};
 use motion_search::interpolation::{FrameQuality, Phase};

@@ -7,13 +7,13 @@ use super::cell_sources::{CellSource, Chroma, ChromaWork, DeepLuma, with_chroma}
 use super::choice::VectorChoice;
 use super::chroma_pairs::{ChromaPairs, PAIRS, are_separated_pairs, separate};
 use super::frame_maker::{FrameFormat, FrameMaker, FrameQuality, InterpolationError, LoadedPair};
-use super::hypotheses::LoneEnds;
 use super::luma_points::LumaPoints;
 use super::mixing::Mixing;
 use super::overlap::{Both, Overlap, PlaneShape};
 use super::projection::FoundField;
 use super::rules::{HalfVector, check_field, found_grid, grid, halvings};
 use super::starts::{BlockEnds, Starts};
+use super::weighting::LoneEnds;
 use super::weighting::Weighting;
 use crate::compensation::{CompensationError, PlaneMut};
 use crate::estimator::{EstimateError, FrameView, Grid, MotionVector, NATIVE, SetupError};

@@ -4,11 +4,11 @@ use rayon::prelude::*;
 
 use super::cell_sources::CellSource;
 use super::cells::{CellNumbers, PlaneCell};
-use super::hypotheses::Hypotheses;
 use super::mixed_cells::MixedCell;
 use super::overlap::Overlap;
 use super::rules::{AHEAD, BLOCK, COARSE_BITS, FINE, PREFETCHED, fine_window};
 use super::stored_samples::BandMut;
+use super::weighting::Hypotheses;
 use super::weighting::{CoarseAround, Weighting};
 use crate::compensation::PlaneMut;
 use crate::simd::{InstructionSet, Instructions, Work};

@@ -13,7 +13,6 @@ mod cells;
 mod choice;
 mod chroma_pairs;
 mod frame_maker;
-mod hypotheses;
 mod interpolator;
 mod luma_points;
 mod mixed_cells;

@@ -1,9 +1,10 @@
 //! How well the vectors around each block match: what [`FrameQuality::Balanced`](super::FrameQuality::Balanced) weights them by.
 
+mod hypotheses;
+
 use rayon::prelude::*;
 
 use super::choice::block_difference;
-use super::hypotheses::{Hypotheses, INTERVALS, LoneEnds, LoneWeights, RowOfHypotheses};
 use super::rules::{
     BADNESS_SHIFT, BLOCK, COARSE_BADNESS, COARSE_LENGTH, COARSE_REACH, COARSE_SQUARES, FINE, HYPOTHESES,
     LONE_BITS, LONE_COST, MOST_COARSE, WEIGHT_BITS, coarse_grid,
@@ -14,6 +15,9 @@ use crate::memory;
 use crate::pyramid::quarter_samples::QuarterSamples;
 use crate::simd::register::{Register, SampleRegister};
 use crate::simd::{InstructionSet, Instructions, Work};
+use hypotheses::{INTERVALS, LoneWeights, RowOfHypotheses};
+
+pub(super) use hypotheses::{Hypotheses, LoneEnds};
 
 /// What is known of the vectors that were chosen.
 pub(super) struct Weighting {

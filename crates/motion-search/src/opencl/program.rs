@@ -182,16 +182,6 @@ fn with_stack_of_compiler<R: Send>(build: impl FnOnce() -> R + Send) -> io::Resu
     })
 }
 
-/// Gives memory that compilers have freed back to the system. Theirs run in threads of their own, and glibc keeps for each such
-/// thread what it has freed: 10 to 20 MiB, each time that devices are opened anew.
-pub(super) fn return_memory_of_compilers() {
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: it may be called at any time, from any thread.
-    unsafe {
-        libc::malloc_trim(0);
-    }
-}
-
 /// Builds any OpenCL C `source` as the kernels are built.
 ///
 /// # Errors

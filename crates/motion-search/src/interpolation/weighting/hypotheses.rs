@@ -1,10 +1,10 @@
 //! The vectors that predict the samples of a block, and how well they match in each of its cells.
 
-use super::rules::{
+use super::super::rules::{
     BLOCK, CELL, HYPOTHESES, LONE_COST, LONE_DIFFERENCE, MOST_LONE, SOFTNESS, match_weight, unlikeness,
 };
-use super::starts::BlockEnds;
-use super::weighting::{Weighting, quarters};
+use super::super::starts::BlockEnds;
+use super::{Weighting, quarters};
 use crate::estimator::Grid;
 use crate::pyramid::quarter_samples::QuarterSamples;
 use crate::simd::register::Register;
@@ -12,7 +12,7 @@ use crate::simd::{InstructionSet, Work};
 
 /// The different vectors that predict the samples of a block.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Hypotheses {
+pub(in crate::interpolation) struct Hypotheses {
     /// None if there is only the block's own, and both its ends predict together.
     count: u8,
     /// For each a bit for every place around the block whose vector it is: those of the blocks around row by row, then those
@@ -38,11 +38,11 @@ impl Hypotheses {
 
 /// The weights of the matches of one end alone, for each of the [`Hypotheses`] of a block: in each cell, of its start and of its
 /// end.
-pub(super) type LoneWeights = [[[u8; 4]; 2]; HYPOTHESES];
+pub(in crate::interpolation) type LoneWeights = [[[u8; 4]; 2]; HYPOTHESES];
 
 /// What tells whether an end of a vector predicts alone.
 #[derive(Clone, Copy)]
-pub(super) struct LoneEnds<'a> {
+pub(in crate::interpolation) struct LoneEnds<'a> {
     /// The luma of the pairs of frames before and after.
     pub luma: [[QuarterSamples<'a>; 2]; 2],
     /// How much what each block of the previous and of the next frame shows may be left out.
@@ -50,7 +50,7 @@ pub(super) struct LoneEnds<'a> {
 }
 
 /// The intervals from a pair to that before and to that after: in these two the start and the end of a vector are compared.
-pub(super) const INTERVALS: [i16; 2] = [-1, 1];
+pub(in crate::interpolation) const INTERVALS: [i16; 2] = [-1, 1];
 
 impl LoneEnds<'_> {
     /// How much the start and the end of a vector with these `ends` count alone in each cell of a block, where both ends have
@@ -84,7 +84,7 @@ impl LoneEnds<'_> {
 }
 
 /// The vectors that predict the samples of a row of blocks.
-pub(super) struct RowOfHypotheses<'a> {
+pub(in crate::interpolation) struct RowOfHypotheses<'a> {
     pub weighting: &'a Weighting,
     pub luma: &'a [QuarterSamples<'a>; 2],
     pub row: usize,

@@ -67,8 +67,8 @@ impl VectorChoice<'_> {
         let choose = |row, chosen: &mut [BlockEnds], differences: Option<&mut [u32]>| {
             let row = ChosenRow { choice: self, row, chosen, differences };
             match self.projected.len() {
-                1 => instructions.run(Candidates::<OF_ONE_FIELD>(row)),
-                _ => instructions.run(Candidates::<OF_THREE_FIELDS>(row)),
+                1 => instructions.run(VectorCandidates::<OF_ONE_FIELD>(row)),
+                _ => instructions.run(VectorCandidates::<OF_THREE_FIELDS>(row)),
             }
         };
         let rows = chosen.par_chunks_mut(columns).enumerate();
@@ -219,9 +219,9 @@ struct ChosenRow<'a> {
 }
 
 /// A row of blocks that have `C` candidates each.
-struct Candidates<'a, const C: usize>(ChosenRow<'a>);
+struct VectorCandidates<'a, const C: usize>(ChosenRow<'a>);
 
-impl<const C: usize, E: InstructionSet> Work<E> for Candidates<'_, C> {
+impl<const C: usize, E: InstructionSet> Work<E> for VectorCandidates<'_, C> {
     #[inline(always)]
     fn run(self, engine: E) {
         let ChosenRow { choice, row, chosen, mut differences } = self.0;

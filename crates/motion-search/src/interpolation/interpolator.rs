@@ -32,7 +32,7 @@ pub struct Interpolator {
     format: FrameFormat,
     grid: Grid,
     /// Those that were loaded last, oldest first: two, or four if pairs have neighbours.
-    frames: Vec<LoadedFrame>,
+    frames: Vec<KeptFrame>,
     /// Of each of them but the newest in the next.
     fields: Vec<FoundField>,
     pair: LoadedPair,
@@ -44,14 +44,14 @@ pub struct Interpolator {
     starts: Starts,
     /// Unless all vectors around count alike.
     weighting: Option<Weighting>,
-    /// The chroma that is made, if it is made from that of [`LoadedFrame`]: weighting both components at once takes less time.
+    /// The chroma that is made, if it is made from that of [`KeptFrame`]: weighting both components at once takes less time.
     made_pairs: Option<Vec<u8>>,
     /// Whether a frame has begun that is not finished.
     has_begun: bool,
 }
 
 /// A frame as it is read between its samples.
-struct LoadedFrame {
+struct KeptFrame {
     luma: LumaPoints,
     /// If it is compared.
     chroma: Option<ChromaPairs>,
@@ -88,7 +88,7 @@ impl Interpolator {
         let compares_chroma = is_weighted && format.samplings.len() > 1;
         let frame = |_| {
             let chroma = || ChromaPairs::new(format.size);
-            Ok(LoadedFrame {
+            Ok(KeptFrame {
                 luma: LumaPoints::new(format.size)?,
                 chroma: compares_chroma.then(chroma).transpose()?,
             })
@@ -124,7 +124,7 @@ impl Interpolator {
     }
 
     /// Both frames of the pair.
-    fn pair(&self) -> [&LoadedFrame; 2] {
+    fn pair(&self) -> [&KeptFrame; 2] {
         [0, 1].map(|number| &self.frames[self.previous() + number])
     }
 
@@ -195,7 +195,7 @@ impl FrameMaker for Interpolator {
         *pair = LoadedPair::Newest;
         frames.rotate_left(1);
         fields.rotate_left(1);
-        let Some(LoadedFrame { luma, chroma }) = frames.last_mut() else { return Ok(()) };
+        let Some(KeptFrame { luma, chroma }) = frames.last_mut() else { return Ok(()) };
         threads.install(|| luma.fill(*instructions, &planes[0]));
         if let Some(chroma) = chroma {
             threads.install(|| chroma.fill(&planes[1..], &format.samplings[1..]));

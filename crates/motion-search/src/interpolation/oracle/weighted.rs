@@ -110,7 +110,7 @@ impl<'a> LoneEnds<'a> {
 }
 
 /// The weights of a vector in a cell: of both ends together, of its start alone and of its end alone.
-type CellWeights = [u32; 3];
+type OracleWeights = [u32; 3];
 
 /// The vectors around blocks, and how they are weighted.
 pub(super) struct WeightedVectors<'a> {
@@ -124,7 +124,7 @@ pub(super) struct WeightedVectors<'a> {
     coarse: Vec<HalfVector>,
     lone_ends: Option<LoneEnds<'a>>,
     /// For each block, its different vectors with their weights in each of its four cells.
-    weights: Vec<Vec<(HalfVector, [CellWeights; 4])>>,
+    weights: Vec<Vec<(HalfVector, [OracleWeights; 4])>>,
 }
 
 /// A vector beside a sample: the block that it is of, counted from the sample's block.
@@ -260,8 +260,8 @@ impl<'a> WeightedVectors<'a> {
         luma: &[FrameView<'_>; 2],
         block: (usize, usize),
         time: PairTime,
-    ) -> Vec<(HalfVector, [CellWeights; 4])> {
-        let mut weights: Vec<(HalfVector, [CellWeights; 4])> = Vec::new();
+    ) -> Vec<(HalfVector, [OracleWeights; 4])> {
+        let mut weights: Vec<(HalfVector, [OracleWeights; 4])> = Vec::new();
         for (_, vector) in self.around(block) {
             if weights.iter().all(|(known, _)| *known != vector) {
                 weights.push((vector, [[0; 3]; 4]));

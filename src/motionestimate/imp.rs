@@ -145,7 +145,7 @@ impl BaseTransformImpl for MotionEstimate {
         let info = video::info_of(incaps, *CAT)?;
         #[cfg(feature = "cuda")]
         {
-            let context = video::cuda::is_of_cuda(incaps).then(|| self.cuda.ensure(&*self.obj())).flatten();
+            let context = self.cuda.context_for(&*self.obj(), incaps);
             self.settings.lock().devices.memory = context;
         }
         // An event brings new caps, behind which nothing waits any more; not so where the base class negotiates anew.

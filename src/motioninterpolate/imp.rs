@@ -180,7 +180,7 @@ impl BaseTransformImpl for MotionInterpolate {
     fn set_caps(&self, incaps: &gst::Caps, outcaps: &gst::Caps) -> Result<(), gst::LoggableError> {
         #[cfg(feature = "cuda")]
         {
-            let context = video::cuda::is_of_cuda(incaps).then(|| self.cuda.ensure(&*self.obj())).flatten();
+            let context = self.cuda.context_for(&*self.obj(), incaps);
             self.settings.lock().devices.memory = context;
         }
         self.set_infos(video::info_of(incaps, *CAT)?, video::info_of(outcaps, *CAT)?);

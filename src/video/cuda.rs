@@ -111,7 +111,7 @@ pub fn with_cuda(mut caps: gst::Caps) -> gst::Caps {
 }
 
 /// Whether the frames of `caps` are in memory of CUDA.
-pub fn is_of_cuda(caps: &gst::CapsRef) -> bool {
+fn is_of_cuda(caps: &gst::CapsRef) -> bool {
     caps.features(0).is_some_and(|features| features.contains(FEATURE))
 }
 
@@ -163,9 +163,9 @@ impl ElementContext {
         }
     }
 
-    /// The context that `element` shares with its neighbours, or a new one.
-    pub fn ensure(&self, element: &impl IsA<gst::Element>) -> Option<CudaContext> {
-        let library = LIBRARY.as_ref()?;
+    /// The context that `element` shares with its neighbours, or a new one, if frames of `caps` are in memory of CUDA.
+    pub fn context_for(&self, element: &impl IsA<gst::Element>, caps: &gst::CapsRef) -> Option<CudaContext> {
+        let library = LIBRARY.as_ref().filter(|_| is_of_cuda(caps))?;
         let held = self.0.lock();
         // SAFETY: the element lives; any device will do; the place holds null or an object.
         let is_there = unsafe {

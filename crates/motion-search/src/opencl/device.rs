@@ -88,16 +88,6 @@ unsafe impl Send for DeviceId {}
 unsafe impl Sync for DeviceId {}
 
 /// Held by tests that use the context that users of a device share, because one of them loses it.
-/// Gives memory that compilers have freed back to the system. Theirs run in threads of their own, and glibc keeps for each such
-/// thread what it has freed: 10 to 20 MiB, each time that devices are opened anew.
-fn return_memory_of_compilers() {
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: it may be called at any time, from any thread.
-    unsafe {
-        libc::malloc_trim(0);
-    }
-}
-
 #[cfg(test)]
 pub(super) static SHARED_CONTEXT_TESTS: Mutex<()> = Mutex::new(());
 
@@ -357,5 +347,15 @@ impl OpenClDevice {
     #[cfg(not(feature = "cuda"))]
     fn cuda_api(&self) -> launcher::Result<Arc<dyn Api>> {
         Err(launcher::Error::UNSUPPORTED)
+    }
+}
+
+/// Gives memory that compilers have freed back to the system. Theirs run in threads of their own, and glibc keeps for each such
+/// thread what it has freed: 10 to 20 MiB, each time that devices are opened anew.
+fn return_memory_of_compilers() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: it may be called at any time, from any thread.
+    unsafe {
+        libc::malloc_trim(0);
     }
 }

@@ -119,7 +119,7 @@ fn make(
         FrameQuality::Balanced | FrameQuality::High => {
             let around = neighbours.map(|neighbours| neighbours.luma.each_ref().map(eight_bits));
             let lone_ends = around.as_ref().map(|around| {
-                weighted::LoneEnds::new([around[0].view(), luma[0], luma[1], around[1].view()], field)
+                weighted::EndsAlone::new([around[0].view(), luma[0], luma[1], around[1].view()], field)
             });
             let weighted = weighted::WeightedVectors::new(&luma, vectors, lone_ends, time);
             pairs.map(|planes| weighted.compensate(&planes)).collect()

@@ -53,7 +53,7 @@ pub(super) fn chroma_difference(
 }
 
 /// What tells whether an end of a vector predicts alone.
-pub(super) struct LoneEnds<'a> {
+pub(super) struct EndsAlone<'a> {
     /// The luma of the frame before the previous one, of both frames and of that after the next one, in eight bits.
     luma: [FrameView<'a>; 4],
     grid: Grid,
@@ -61,7 +61,7 @@ pub(super) struct LoneEnds<'a> {
     shown_elsewhere: [Vec<u32>; 2],
 }
 
-impl<'a> LoneEnds<'a> {
+impl<'a> EndsAlone<'a> {
     /// `field` is that of the previous frame in the next one.
     pub fn new(luma: [FrameView<'a>; 4], field: &[MotionVector]) -> Self {
         let (width, height) = luma[1].size();
@@ -122,7 +122,7 @@ pub(super) struct WeightedVectors<'a> {
     badness: Vec<u32>,
     coarse_grid: Grid,
     coarse: Vec<HalfVector>,
-    lone_ends: Option<LoneEnds<'a>>,
+    lone_ends: Option<EndsAlone<'a>>,
     /// For each block, its different vectors with their weights in each of its four cells.
     weights: Vec<Vec<(HalfVector, [OracleWeights; 4])>>,
 }
@@ -147,7 +147,7 @@ impl<'a> WeightedVectors<'a> {
     pub fn new(
         luma: &[FrameView<'_>; 2],
         vectors: Vec<HalfVector>,
-        lone_ends: Option<LoneEnds<'a>>,
+        lone_ends: Option<EndsAlone<'a>>,
         time: PairTime,
     ) -> Self {
         let (width, height) = luma[0].size();
@@ -174,7 +174,7 @@ impl<'a> WeightedVectors<'a> {
         let difference = |((column, row), &vector): ((usize, usize), &HalfVector)| {
             let place = [column, row].map(|at| (BLOCK * at) as i32);
             let both = block_difference(luma, place, vector, time);
-            let of_lone = |ends: &LoneEnds<'_>| {
+            let of_lone = |ends: &EndsAlone<'_>| {
                 ends.differences(place, vector, time, 1).map(|lone| lone + LONE_COST).into_iter().min()
             };
             self.lone_ends.as_ref().and_then(of_lone).map_or(both, |lone| both.min(lone))

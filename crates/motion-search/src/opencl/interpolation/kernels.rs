@@ -9,7 +9,7 @@ use super::super::program::{self, KernelFile};
 use super::groups::{ChoiceShape, GroupedKernel, PLANE_GROUP, candidates};
 use super::layout::{FrameShape, InterpolationLayout, PlanesShape};
 use super::projection::{DeviceField, PhaseArg, ProjectionKernels};
-use super::weighting::{LoneEnds, WeightingKernels};
+use super::weighting::{LoneEndBuffers, WeightingKernels};
 use crate::compensation::Sampling;
 use crate::estimator::SetupError;
 use crate::interpolation::{FrameFormat, FrameQuality, Phase, block_of};
@@ -301,7 +301,7 @@ impl InterpolationKernels {
             let around = neighbours.unwrap_or([previous, next]).map(|frame| &frame.points);
             let has_neighbours = neighbours.is_some();
             numbers.push(i32::from(has_neighbours));
-            lone_ends = Some(LoneEnds { around, has_neighbours, found, costs });
+            lone_ends = Some(LoneEndBuffers { around, has_neighbours, found, costs });
         }
         let mut vectors = vec![&self.chosen];
         if let Some(weighting) = &mut self.weighting {

@@ -9,7 +9,7 @@ use crate::estimator::{Grid, SetupError};
 use crate::interpolation::HYPOTHESES;
 
 /// What else counts with [`FrameQuality::High`](crate::interpolation::FrameQuality::High).
-pub(super) struct LoneEnds<'a> {
+pub(super) struct LoneEndBuffers<'a> {
     /// The points of the frames before and after; any, unless they count.
     pub(super) around: [&'a Buffer; 2],
     pub(super) has_neighbours: bool,
@@ -78,7 +78,7 @@ impl WeightingKernels {
         queue: &dyn Queue,
         points: [&Buffer; 2],
         chosen: &Buffer,
-        lone_ends: Option<LoneEnds<'_>>,
+        lone_ends: Option<LoneEndBuffers<'_>>,
         shape: &FrameShape,
     ) -> launcher::Result<()> {
         let Grid { columns, rows } = self.grid;
@@ -87,7 +87,7 @@ impl WeightingKernels {
             [&self.greatest, &self.badness, &self.coarse, &self.weights].map(Arg::Buffer);
         let shape = shape.arg();
         let (mut neighbours, mut shown) = (Vec::new(), Vec::new());
-        if let Some(LoneEnds { around: [before, after], has_neighbours, found, costs }) = lone_ends {
+        if let Some(LoneEndBuffers { around: [before, after], has_neighbours, found, costs }) = lone_ends {
             neighbours = vec![Arg::Buffer(before), Arg::Buffer(after), Arg::Int(i32::from(has_neighbours))];
             shown = vec![Arg::Buffer(found), Arg::Buffer(costs)];
         }

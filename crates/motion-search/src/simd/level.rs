@@ -116,17 +116,29 @@ pub enum Instructions {
 }
 
 impl Instructions {
-    /// Runs the compilation of `work` for these instructions, on a CPU with AVX-512 that for AVX2; in unit tests the one for
-    /// every CPU. To compile all searches for each instruction set once more takes a minute, and the programs in `tests/`
-    /// compare them.
+    /// Runs the compilation of `work` for these instructions, or for those that suffice: on a CPU with AVX-512 the one for
+    /// AVX2, and on any x86-64 none that has less than SSE2, as plain Rust takes the compiler longest and is never the best
+    /// there. The feature `portable` compiles it too, for tests. In unit tests there is one compilation: the programs in
+    /// `tests/` compare them.
     pub fn run<R, W: WorkForAll<R>>(self, work: W) -> R {
-        #[cfg(test)]
-        return Portable.run(work);
-        #[cfg(not(test))]
-        self.run_up_to_avx2(work)
+        match self {
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon(engine) => engine.run(work),
+            #[cfg(all(target_arch = "x86_64", not(test)))]
+            Self::Sse41(engine) => engine.run(work),
+            #[cfg(all(target_arch = "x86_64", not(test)))]
+            Self::Avx2(engine) => engine.run(work),
+            #[cfg(all(target_arch = "x86_64", not(test)))]
+            Self::Avx512(engine) => engine.avx2().run(work),
+            #[cfg(any(not(target_arch = "x86_64"), feature = "portable"))]
+            Self::Portable(engine) => engine.run(work),
+            #[cfg(target_arch = "x86_64")]
+            _ => Sse2.run(work),
+        }
     }
 
-    /// The same for work that is faster with AVX-512.
+    /// Runs the compilation of `work` for exactly these instructions, which full search gains by; in unit tests that for
+    /// every CPU.
     pub fn run_widest<R, W: WorkForAll<R>>(self, work: W) -> R {
         #[cfg(test)]
         return Portable.run(work);
@@ -134,16 +146,8 @@ impl Instructions {
         self.run_compiled(work)
     }
 
-    /// Runs the compilation of `work` for these instructions, in unit tests too.
+    /// Runs the compilation of `work` for exactly these instructions, in unit tests too.
     pub fn run_compiled<R, W: WorkForAll<R>>(self, work: W) -> R {
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Self::Avx512(engine) => engine.run(work),
-            _ => self.run_up_to_avx2(work),
-        }
-    }
-
-    fn run_up_to_avx2<R, W: WorkForAll<R>>(self, work: W) -> R {
         match self {
             Self::Portable(engine) => engine.run(work),
             #[cfg(target_arch = "aarch64")]
@@ -155,7 +159,7 @@ impl Instructions {
             #[cfg(target_arch = "x86_64")]
             Self::Avx2(engine) => engine.run(work),
             #[cfg(target_arch = "x86_64")]
-            Self::Avx512(engine) => engine.avx2().run(work),
+            Self::Avx512(engine) => engine.run(work),
         }
     }
 

@@ -1,11 +1,12 @@
 //! Sessions that search each frame in several others: fields, uploads, and failures.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use motion_search::estimator::{
-    Algorithm, Device, DeviceInfo, EstimateError, Frame, Notice, Output, Parameters, Prediction, References,
-    Request, SetupError, Slot, Ticket, Window, oracle,
+    Algorithm, Device, DeviceInfo, EstimateError, Frame, MotionVector, Notice, Output, Parameters,
+    Prediction, References, Request, SetupError, Slot, Ticket, Window, oracle,
 };
 use motion_search::native::Native;
 use motion_search::session::{Balance, FrameSlot, Options, Session, Split, WeightedDevice};
@@ -18,43 +19,58 @@ fn parameters(references: References) -> Parameters {
     Parameters { prediction: Prediction::Median, references, ..Parameters::new(61, 47, 8, window) }
 }
 
-/// Searches each of `frames` in its references that are among them, in the order of the element, and checks every
-/// field.
-fn check(session: &mut Session<(usize, usize)>, frames: &[Frame], name: &str) {
-    let parameters = session.parameters().clone();
-    let References { backward, forward } = parameters.references;
-    let most_begun = backward + forward;
-    let mut found = 0;
-    let mut finish = |session: &mut Session<(usize, usize)>| {
-        let ((current, reference), output) = session.finish_search().expect(name);
-        let expected = oracle::search(&parameters, &frames[current].view(), &frames[reference].view());
-        assert_eq!(output.vectors[..], expected.vectors, "{current} in {reference}, {name}");
-        found += 1;
-    };
-    let mut slots: Vec<FrameSlot> = Vec::new();
-    for (newest, frame) in frames.iter().enumerate() {
-        while session.in_flight() + most_begun > session.depth() {
+/// Frames, and the fields that the oracle has found for them, by current and reference frame: the sessions of a test find
+/// the same ones.
+struct Stream {
+    frames: Vec<Frame>,
+    fields: HashMap<(usize, usize), Vec<MotionVector>>,
+}
+
+impl Stream {
+    fn new(count: usize) -> Self {
+        Self { frames: stream(61, 47, count), fields: HashMap::new() }
+    }
+
+    /// Searches each frame in its references that are among them, in the order of the element, and checks every field.
+    fn check(&mut self, session: &mut Session<(usize, usize)>, name: &str) {
+        let Self { frames, fields } = self;
+        let parameters = session.parameters().clone();
+        let References { backward, forward } = parameters.references;
+        let most_begun = backward + forward;
+        let mut found = 0;
+        let mut finish = |session: &mut Session<(usize, usize)>| {
+            let ((current, reference), output) = session.finish_search().expect(name);
+            let expected = fields.entry((current, reference)).or_insert_with(|| {
+                oracle::search(&parameters, &frames[current].view(), &frames[reference].view()).vectors
+            });
+            assert_eq!(output.vectors[..], expected[..], "{current} in {reference}, {name}");
+            found += 1;
+        };
+        let mut slots: Vec<FrameSlot> = Vec::new();
+        for (newest, frame) in frames.iter().enumerate() {
+            while session.in_flight() + most_begun > session.depth() {
+                finish(session);
+            }
+            slots.push(session.add_frame(frame.clone()).expect(name));
+            for distance in 1..=backward.min(newest) {
+                let reference = newest - distance;
+                session.start_search(slots[newest], slots[reference], (newest, reference)).expect(name);
+            }
+            for distance in 1..=forward.min(newest) {
+                let current = newest - distance;
+                session.start_search(slots[current], slots[newest], (current, newest)).expect(name);
+            }
+            if let Some(oldest) = newest.checked_sub(parameters.references.reach()) {
+                session.release_frame(slots[oldest]);
+            }
+        }
+        while session.in_flight() > 0 {
             finish(session);
         }
-        slots.push(session.add_frame(frame.clone()).expect(name));
-        for distance in 1..=backward.min(newest) {
-            let reference = newest - distance;
-            session.start_search(slots[newest], slots[reference], (newest, reference)).expect(name);
-        }
-        for distance in 1..=forward.min(newest) {
-            let current = newest - distance;
-            session.start_search(slots[current], slots[newest], (current, newest)).expect(name);
-        }
-        if let Some(oldest) = newest.checked_sub(parameters.references.reach()) {
-            session.release_frame(slots[oldest]);
-        }
+        let of_distance = |distance: usize| frames.len() - distance;
+        let expected = (1..=backward).chain(1..=forward).map(of_distance).sum::<usize>();
+        assert_eq!(found, expected, "{name}");
     }
-    while session.in_flight() > 0 {
-        finish(session);
-    }
-    let of_distance = |distance: usize| frames.len() - distance;
-    let expected = (1..=backward).chain(1..=forward).map(of_distance).sum::<usize>();
-    assert_eq!(found, expected, "{name}");
 }
 
 /// A native device that counts the frames that it loads, and may fail.
@@ -109,9 +125,9 @@ impl Device for CountingDevice {
 
 #[test]
 fn a_device_loads_each_frame_once() {
-    let frames = stream(61, 47, 12);
-    for references in [References::default(), References { backward: 4, forward: 4 }, BOTH] {
-        for algorithm in some_of(2, [Algorithm::Full, Algorithm::ThreeStep, Algorithm::Hierarchical]) {
+    for algorithm in some_of(2, [Algorithm::Full, Algorithm::ThreeStep, Algorithm::Hierarchical]) {
+        let mut stream = Stream::new(12);
+        for references in [References::default(), References { backward: 4, forward: 4 }, BOTH] {
             let parameters = Parameters { algorithm, ..parameters(references) };
             // A device that may fail has its thread.
             for (depth, can_fail) in some_of(3, [(1, false), (4, false), (1, true), (4, true)]) {
@@ -119,8 +135,9 @@ fn a_device_loads_each_frame_once() {
                 let device: Box<dyn Device> = Box::new(device);
                 let mut session =
                     Session::new(&parameters, depth, vec![device.into()], Options::default()).unwrap();
-                check(&mut session, &frames, &format!("{references:?} {algorithm:?} depth {depth}"));
-                assert_eq!(loads.load(Ordering::Relaxed), frames.len(), "{references:?} depth {depth}");
+                let name = format!("{references:?} {algorithm:?} depth {depth}");
+                stream.check(&mut session, &name);
+                assert_eq!(loads.load(Ordering::Relaxed), stream.frames.len(), "{name}");
             }
         }
     }
@@ -128,7 +145,7 @@ fn a_device_loads_each_frame_once() {
 
 #[test]
 fn devices_with_fixed_shares_load_each_frame_once() {
-    let frames = stream(61, 47, 12);
+    let mut stream = Stream::new(12);
     for references in [References { backward: 0, forward: 3 }, BOTH] {
         let parameters = parameters(references);
         for depth in [1, 3] {
@@ -141,9 +158,13 @@ fn devices_with_fixed_shares_load_each_frame_once() {
                 .unzip();
             let options = Options { balance: Balance::Static, ..Options::default() };
             let mut session = Session::new(&parameters, depth, devices, options).unwrap();
-            check(&mut session, &frames, &format!("{references:?} depth {depth}"));
+            stream.check(&mut session, &format!("{references:?} depth {depth}"));
             for loads in loads {
-                assert_eq!(loads.load(Ordering::Relaxed), frames.len(), "{references:?} depth {depth}");
+                assert_eq!(
+                    loads.load(Ordering::Relaxed),
+                    stream.frames.len(),
+                    "{references:?} depth {depth}"
+                );
             }
         }
     }
@@ -151,7 +172,7 @@ fn devices_with_fixed_shares_load_each_frame_once() {
 
 #[test]
 fn every_split_finds_the_same_fields() {
-    let frames = stream(61, 47, 10);
+    let mut stream = Stream::new(10);
     for references in [References { backward: 0, forward: 3 }, BOTH] {
         let parameters = parameters(references);
         for split in [Split::Rows, Split::Candidates, Split::Frames] {
@@ -163,7 +184,7 @@ fn every_split_finds_the_same_fields() {
                 let options = Options { split, ..Options::default() };
                 let devices = (0..3).map(device).collect();
                 let mut session = Session::new(&parameters, depth, devices, options).unwrap();
-                check(&mut session, &frames, &format!("{references:?} {split:?} depth {depth}"));
+                stream.check(&mut session, &format!("{references:?} {split:?} depth {depth}"));
             }
         }
     }
@@ -171,7 +192,7 @@ fn every_split_finds_the_same_fields() {
 
 #[test]
 fn no_field_is_lost_when_a_device_fails() {
-    let frames = stream(61, 47, 10);
+    let mut stream = Stream::new(10);
     for references in [References { backward: 0, forward: 3 }, BOTH] {
         let parameters = parameters(references);
         for depth in [1, 3] {
@@ -194,7 +215,7 @@ fn no_field_is_lost_when_a_device_fails() {
                     }
                     let mut session = Session::new(&parameters, depth, devices, options).unwrap();
                     let name = format!("{references:?} depth {depth} after {left}, alone: {is_alone}");
-                    check(&mut session, &frames, &name);
+                    stream.check(&mut session, &name);
                     let notices = session.take_notices();
                     let failures = notices.iter().filter(|notice| matches!(notice, Notice::Failure(_)));
                     assert_eq!(failures.count(), 1, "{name}");
@@ -219,14 +240,14 @@ fn references_that_cannot_be_are_refused() {
 fn elimination_on_every_device_finds_the_same_fields() {
     use motion_search::backend::{self, DeviceSelector};
     use motion_search::tuning::{Kernel, Tuning};
-    let frames = stream(61, 47, 10);
+    let mut stream = Stream::new(10);
     let parameters = parameters(BOTH);
     for device in [DeviceSelector::Native, DeviceSelector::Index(0, 0)] {
         for depth in [1, 3] {
             let tuning = Tuning { depth: Some(depth), ..Tuning::default() };
             let opened =
                 backend::open(&device, Kernel::Elimination, &tuning, Default::default(), &parameters);
-            check(&mut opened.unwrap().0, &frames, &format!("{device} depth {depth}"));
+            stream.check(&mut opened.unwrap().0, &format!("{device} depth {depth}"));
         }
     }
 }

@@ -23,7 +23,7 @@ use crate::simd::Level;
 
 /// The [`FrameMaker`] of the CPU.
 ///
-/// Memory: five bytes a luma sample for each of two frames, or of four in [`FrameQuality::High`], and 24 bytes a block of 8 x 8
+/// Memory: six bytes a luma sample for each of two frames, or of four in [`FrameQuality::High`], and 24 bytes a block of 8 x 8
 /// samples. In [`FrameQuality::Balanced`] 88 bytes more a block, and a byte and a half a luma sample; in high quality 226, and
 /// two and a half.
 pub struct Interpolator {

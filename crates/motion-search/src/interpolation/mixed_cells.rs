@@ -12,6 +12,9 @@ pub(crate) trait MixedCell<const W: usize, const H: usize>: PlaneCell<W, H> {
     /// The sums of numbers.
     fn add(numbers: Self::Numbers, other: Self::Numbers) -> Self::Numbers;
 
+    /// The products of numbers.
+    fn multiply(numbers: Self::Numbers, other: Self::Numbers) -> Self::Numbers;
+
     /// The numbers, below 2^14, times the factors of the four cells of a block, divided by `2^bits`, of 6 bits or more. `cells`
     /// have ones in the samples of a cell.
     fn weigh(
@@ -49,24 +52,30 @@ impl<E: InstructionSet, const N: usize, const W: usize, const H: usize> MixedCel
     }
 
     #[inline(always)]
+    fn multiply(numbers: Self::Numbers, other: Self::Numbers) -> Self::Numbers {
+        PlaneCell::<W, H>::times(Self(numbers), other).0
+    }
+
+    #[inline(always)]
     fn weigh(
         mut numbers: Self::Numbers,
         factors: [u8; 4],
         bits: u32,
         cells: &[Self::Numbers; 4],
     ) -> Self::Numbers {
-        for n in 0..N {
-            // A register has samples of all cells, or of the upper or the lower ones.
-            let first = if n < N / 2 { 0 } else { 2 };
-            let inside = if N == 1 { 0..4 } else { first..first + 2 };
+        // A register has samples of all cells, or of the upper or the lower ones, as have those beside it.
+        let (halves, alike) = if N == 1 { (1, 1) } else { (2, N / 2) };
+        for half in 0..halves {
             // SAFETY: as in `add`.
             unsafe {
                 let mut factor = E::Words::all(0);
-                for cell in inside {
+                for cell in 4 / halves * half..4 / halves * (half + 1) {
                     let of_cell = u16::from(factors[cell]) << (16 - 2 - bits);
-                    factor = factor.plus(cells[cell][n].times(E::Words::all(of_cell)));
+                    factor = factor.plus(cells[cell][alike * half].times(E::Words::all(of_cell)));
                 }
-                numbers[n] = numbers[n].times(E::Words::all(4)).upper_product(factor);
+                for numbers in &mut numbers[alike * half..][..alike] {
+                    *numbers = numbers.times(E::Words::all(4)).upper_product(factor);
+                }
             }
         }
         numbers
@@ -114,6 +123,11 @@ impl<const W: usize, const H: usize> MixedCell<W, H> for DeepCell<W, H> {
     #[inline(always)]
     fn add(numbers: Self, other: Self) -> Self {
         numbers.plus(other)
+    }
+
+    #[inline(always)]
+    fn multiply(numbers: Self, other: Self) -> Self {
+        numbers.times(other)
     }
 
     #[inline(always)]

@@ -68,10 +68,12 @@ impl<S: CellSource<W, H>, const W: usize, const H: usize, E: InstructionSet> Wor
     }
 }
 
-/// What the samples of every block are weighted with.
+/// What the samples of every block are weighted with. The window of a block around it is one across times one down.
 struct BlockShapes<C: PlaneCell<W, H>, const W: usize, const H: usize> {
-    /// The windows of the nine blocks around it.
-    windows: [C::Numbers; FINE],
+    /// The sums of the windows across of every choice of three blocks in a row, each of which has a bit.
+    across: [C::Numbers; 8],
+    /// The windows down.
+    down: [C::Numbers; 3],
     /// Ones in the samples of each of its four cells.
     cells: [C::Numbers; 4],
 }
@@ -80,11 +82,15 @@ impl<C: PlaneCell<W, H>, const W: usize, const H: usize> BlockShapes<C, W, H> {
     /// Those of blocks whose pixels have so many samples.
     #[inline(always)]
     fn new(pixel: usize) -> Self {
-        let mut shapes = Self { windows: [C::all(0); FINE], cells: [C::all(0); 4] };
-        for (place, window) in shapes.windows.iter_mut().enumerate() {
-            let [right, down] = [place % 3, place / 3].map(|at| at as i32 - 1);
-            let across = |x: usize| fine_window(W / pixel, x / pixel, right);
-            *window = C::numbers(&numbers(|x, y| across(x) * fine_window(H, y, down)));
+        let zero = C::all(0);
+        let mut shapes = Self { across: [zero; 8], down: [zero; 3], cells: [zero; 4] };
+        for (blocks, sum) in shapes.across.iter_mut().enumerate() {
+            let window = |x: usize, block: usize| fine_window(W / pixel, x / pixel, block as i32 - 1);
+            let chosen = |block: &usize| blocks >> block & 1 != 0;
+            *sum = C::numbers(&numbers(|x, _| (0..3).filter(chosen).map(|block| window(x, block)).sum()));
+        }
+        for (block, window) in shapes.down.iter_mut().enumerate() {
+            *window = C::numbers(&numbers(|_, y| fine_window(H, y, block as i32 - 1)));
         }
         for (number, cell) in shapes.cells.iter_mut().enumerate() {
             *cell = C::numbers(&numbers(|x, y| u32::from(2 * (y / (H / 2)) + x / (W / 2) == number)));
@@ -128,22 +134,24 @@ impl<S> MixedBlock<'_, S> {
         let Mixing { overlap, weighting } = self.mixing;
         let (zero, bits) = (S::Cell::<E>::all(0), weighting.weight_bits());
         let lone_weights = weighting.lone_weights(self.block);
+        let (_, around) = weighting.around(overlap.ends, self.block, self.coarse);
         let (mut own, mut sums, mut totals) = (None, S::Cell::<E>::no_sums(), zero);
         for (number, (places, of_match)) in hypotheses.all().enumerate() {
-            let (mut spatial, mut left) = (zero, places);
-            while left != 0 {
-                let place = left.trailing_zeros() as usize;
-                left &= left - 1;
-                let window = match place.checked_sub(FINE) {
-                    None => shapes.windows[place],
-                    Some(corner) => S::Cell::<E>::numbers(&self.coarse_window(overlap.shape.pixel, corner)),
-                };
+            let mut spatial = zero;
+            for (row, down) in shapes.down.iter().enumerate() {
+                let across = shapes.across[usize::from(places >> (3 * row) & 7)];
+                spatial = S::Cell::<E>::add(spatial, S::Cell::<E>::multiply(across, *down));
+            }
+            let mut corners = places >> FINE;
+            while corners != 0 {
+                let corner = corners.trailing_zeros() as usize;
+                corners &= corners - 1;
+                let window = S::Cell::<E>::numbers(&self.coarse_window(overlap.shape.pixel, corner));
                 spatial = S::Cell::<E>::add(spatial, window);
             }
             let weights = S::Cell::<E>::weigh(spatial, of_match, bits, &shapes.cells);
             totals = S::Cell::<E>::add(totals, weights);
-            let place = places.trailing_zeros() as usize;
-            let ends = weighting.ends_at(overlap.ends, self.block, self.coarse, place);
+            let ends = around[places.trailing_zeros() as usize];
             sums = overlap.predict::<E, W, H>(self.origin, &mut own, ends).add_to(sums, weights);
             let Some(lone_weights) = lone_weights else { continue };
             for (end, of_match) in lone_weights[number].into_iter().enumerate() {

@@ -223,11 +223,12 @@ pub(crate) fn fine_window(side: usize, at: usize, step: i32) -> u32 {
     (3 * block - (sample - block - 2 * block * step).abs()).max(0) as u32
 }
 
-/// The weight of a match with this error, of which the `least` one of its cell is known.
+/// The weight of a match with this error, of which the `least` one of its cell is known. Numbers have signs, because all CPUs
+/// have instructions that convert those.
 #[inline(always)]
-pub(super) fn match_weight(least: u32, error: u32) -> u32 {
+pub(super) fn match_weight(least: i32, error: i32) -> i32 {
     // Both numbers are below 2^24, so that no quotient is rounded up to a whole number.
-    let ratio = ((least << 8) as f32 / error as f32) as u32;
+    let ratio = ((least << 8) as f32 / error as f32) as i32;
     ((ratio * ratio) >> 8).clamp(1, 255)
 }
 

@@ -206,28 +206,13 @@ impl Weighting {
         if coarse.share == 0 {
             return (FINE, around);
         }
-        for (place, around) in around.iter_mut().enumerate().skip(FINE) {
-            *around = self.ends_at(ends, block, coarse, place);
+        for (corner, around) in around[FINE..].iter_mut().enumerate() {
+            let near = |at: i32, count: usize| at.clamp(0, count as i32 - 1) as usize;
+            let column = near(coarse.first[0] + (corner % 2) as i32, self.coarse_grid.columns);
+            let row = near(coarse.first[1] + (corner / 2) as i32, self.coarse_grid.rows);
+            *around = self.coarse[row * self.coarse_grid.columns + column];
         }
         (HYPOTHESES, around)
-    }
-
-    /// The vector at a place around a block, of `ends` of all blocks.
-    #[inline(always)]
-    pub fn ends_at(
-        &self,
-        ends: &[BlockEnds],
-        (column, row): (usize, usize),
-        coarse: CoarseAround,
-        place: usize,
-    ) -> BlockEnds {
-        let near = |at: i32, count: usize| at.clamp(0, count as i32 - 1) as usize;
-        let [right, down] = match place.checked_sub(FINE) {
-            None => [column + place % 3, row + place / 3].map(|at| at as i32 - 1),
-            Some(corner) => [coarse.first[0] + (corner % 2) as i32, coarse.first[1] + (corner / 2) as i32],
-        };
-        let (of, grid) = if place < FINE { (ends, self.grid) } else { (&self.coarse[..], self.coarse_grid) };
-        of[near(down, grid.rows) * grid.columns + near(right, grid.columns)]
     }
 
     /// Whether the vector of a coarse block counts anywhere.

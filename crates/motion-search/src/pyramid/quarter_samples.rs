@@ -11,8 +11,11 @@ use crate::simd::register::{Register, SampleRegister};
 /// The most rows that are read at once: a cell, and as many as half of it.
 const ROWS: usize = CELL + CELL / 2;
 
-/// Samples from a whole sample to the last one of `CELL` columns and `ROWS` rows of half samples around it.
-const READ: usize = (PLANES - 1) * LINE + ROW + 1 + (ROWS - 1) * ROW + CELL;
+/// Samples that are loaded at once at most.
+const LOADED: usize = 16;
+
+/// Samples from a whole sample to the last one that is loaded of `ROWS` rows of half samples around it.
+const READ: usize = (PLANES - 1) * LINE + ROW + 1 + (ROWS - 1) * ROW + LOADED;
 
 /// For each fraction, 4 y + x: the distances of the two samples whose average it is from the whole sample.
 const PARTS: [[u16; 2]; 16] = {
@@ -77,6 +80,26 @@ impl<'a> QuarterSamples<'a> {
     ) -> [E::Samples; N] {
         const { assert!(2 * N * 16 / W <= ROWS) };
         average::<E, W, N>(self.parts_anywhere(position), 2 * ROW)
+    }
+
+    /// The same, of rows of 12 samples, each in a register: its first eight samples, and those from the fifth on.
+    #[inline(always)]
+    pub fn load_overlapping_rows<E: InstructionSet, const N: usize>(
+        &self,
+        position: (i32, i32),
+    ) -> [E::Samples; N] {
+        const { assert!(2 * N <= ROWS) };
+        let (samples, [first, second]) = self.parts_anywhere(position);
+        // SAFETY: an engine exists, so that the CPU has its instructions. `READ` has `LOADED` samples of all rows.
+        unsafe {
+            let mut rows = [E::Samples::zero(); N];
+            for (n, row) in rows.iter_mut().enumerate() {
+                let samples = samples.add(2 * n * ROW);
+                let first = E::Samples::load(samples.add(first.into()));
+                *row = first.average(E::Samples::load(samples.add(second.into()))).overlap();
+            }
+            rows
+        }
     }
 
     /// [`Self::parts`] at a position that may be anywhere.

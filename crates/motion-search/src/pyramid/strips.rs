@@ -1,7 +1,7 @@
 //! Half samples in vertical strips.
 //!
 //! A row of a strip has a cache line of each of four planes: whole samples, half a sample to the right, half
-//! below, and both. Strips overlap, so that eight samples from any position on lie in one cache line of one
+//! below, and both. Strips overlap, so that twelve samples from any position on lie in one cache line of one
 //! strip; and as all rows are equally far apart in every frame, the distances between them are constants of the
 //! compiled code.
 
@@ -16,8 +16,8 @@ pub const PLANES: usize = 4;
 /// Samples from one row to the next.
 pub const ROW: usize = PLANES * LINE;
 
-/// Samples that are read at once: eight, and one more for half a sample.
-const READ: usize = 9;
+/// Samples that are read at once: twelve, and one more for half a sample.
+const READ: usize = 13;
 
 /// Columns from one strip to the next.
 pub const ADVANCE: usize = LINE - READ + 1;
@@ -25,7 +25,7 @@ pub const ADVANCE: usize = LINE - READ + 1;
 /// `column / ADVANCE` is `column * RECIPROCAL >> SHIFT`, as far as frames with margins go.
 const RECIPROCAL: usize = (1 << SHIFT) / ADVANCE + 1;
 const SHIFT: u32 = 22;
-const _: () = assert!((40000 * RECIPROCAL) >> SHIFT == 40000 / ADVANCE && 40000 / ADVANCE * ADVANCE == 39984);
+const _: () = assert!((40000 * RECIPROCAL) >> SHIFT == 40000 / ADVANCE && 40000 / ADVANCE * ADVANCE == 39988);
 
 /// The half samples of a frame.
 pub struct HalfSamples {

@@ -92,6 +92,13 @@ unsafe impl SampleRegister for uint8x16_t {
         fn plus(self, other: Self) -> Self { vqaddq_u8(self, other) }
         fn minus(self, other: Self) -> Self { vqsubq_u8(self, other) }
         fn cut_differences(self, other: Self, most: Self) -> Self { vminq_u8(vabdq_u8(self, other), most) }
+        fn overlap(self) -> Self { vcombine_u8(vget_low_u8(self), vget_low_u8(vextq_u8::<4>(self, self))) }
+
+        fn half_totals([first, second]: [Self; 2]) -> [u32; 4] {
+            let totals = vpaddq_u32(vreinterpretq_u32_u8(first), vreinterpretq_u32_u8(second));
+            std::mem::transmute::<uint32x4_t, [u32; 4]>(totals)
+        }
+
         fn total(self) -> u32 { vaddvq_u32(vreinterpretq_u32_u8(self)) }
     }
 }

@@ -18,15 +18,21 @@ impl InstructionSet for Portable {
     run_with!();
 }
 
-/// 16 samples, or four partial sums.
+/// 16 samples, or partial sums: of the first eight samples in the first of four, of the last eight in the third.
 #[derive(Clone, Copy)]
 pub struct Samples([u8; 16]);
 
 impl Samples {
+    /// Adds what `cost` returns for the samples of `c` and `r`. In this shape rustc 1.95 makes two `psadbw` of absolute
+    /// differences.
     #[inline(always)]
-    fn plus(self, cost: u32) -> Self {
+    fn plus(self, c: Self, r: Self, cost: impl Fn(u8, u8) -> u32) -> Self {
         let mut sums: [u32; 4] = bytemuck::cast(self.0);
-        sums[0] = sums[0].wrapping_add(cost);
+        for half in 0..2 {
+            let samples = c.0.iter().zip(r.0).skip(8 * half).take(8);
+            let sum = samples.map(|(c, r)| cost(*c, r)).fold(0, u32::wrapping_add);
+            sums[2 * half] = sums[2 * half].wrapping_add(sum);
+        }
         Self(bytemuck::cast(sums))
     }
 }
@@ -47,21 +53,17 @@ unsafe impl Register for Samples {
         Self(unsafe { samples.cast::<[u8; 16]>().read() })
     }
 
-    /// In this shape rustc 1.95 makes one `psadbw` of it.
     #[inline(always)]
     unsafe fn add_differences(sums: Self, c: Self, r: Self) -> Self {
-        let differences =
-            c.0.iter().zip(r.0).map(|(c, r)| i32::from(*c).wrapping_sub(i32::from(r)).unsigned_abs());
-        sums.plus(differences.fold(0, u32::wrapping_add))
+        sums.plus(c, r, |c, r| i32::from(c).wrapping_sub(i32::from(r)).unsigned_abs())
     }
 
     #[inline(always)]
     unsafe fn add_squares(sums: Self, c: Self, r: Self) -> Self {
-        let squares = c.0.iter().zip(r.0).map(|(c, r)| {
-            let difference = i32::from(i16::from(*c).wrapping_sub(i16::from(r)));
+        sums.plus(c, r, |c, r| {
+            let difference = i32::from(i16::from(c).wrapping_sub(i16::from(r)));
             difference.wrapping_mul(difference) as u32
-        });
-        sums.plus(squares.fold(0, u32::wrapping_add))
+        })
     }
 
     #[inline(always)]
@@ -76,7 +78,8 @@ unsafe impl Register for Samples {
 
     #[inline(always)]
     unsafe fn totals(sums: [Self; 4]) -> [u32; 4] {
-        sums.map(|sums| bytemuck::cast::<_, [u32; 4]>(sums.0)[0])
+        // SAFETY: no pointers.
+        sums.map(|sums| unsafe { sums.total() })
     }
 }
 
@@ -114,8 +117,20 @@ unsafe impl SampleRegister for Samples {
     }
 
     #[inline(always)]
+    unsafe fn overlap(self) -> Self {
+        Self(std::array::from_fn(|i| self.0[if i < 8 { i } else { i - 4 }]))
+    }
+
+    #[inline(always)]
     unsafe fn total(self) -> u32 {
-        bytemuck::cast::<_, [u32; 4]>(self.0)[0]
+        let [first, _, second, _]: [u32; 4] = bytemuck::cast(self.0);
+        first.wrapping_add(second)
+    }
+
+    #[inline(always)]
+    unsafe fn half_totals(sums: [Self; 2]) -> [u32; 4] {
+        let [[a, _, b, _], [c, _, d, _]] = sums.map(|sums| bytemuck::cast::<_, [u32; 4]>(sums.0));
+        [a, b, c, d]
     }
 }
 

@@ -60,8 +60,14 @@ pub unsafe trait SampleRegister: Register {
     /// Writes the samples.
     unsafe fn store(self, to: &mut [u8; 16]);
 
+    /// The first eight samples, and eight from the fifth on.
+    unsafe fn overlap(self) -> Self;
+
     /// The total of partial sums.
     unsafe fn total(self) -> u32;
+
+    /// The totals of [`Register::add_differences`], of the first eight samples and of the last eight, in two registers.
+    unsafe fn half_totals(sums: [Self; 2]) -> [u32; 4];
 }
 
 /// 16 numbers of 16 bits: samples, and what is computed from them.

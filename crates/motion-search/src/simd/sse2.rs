@@ -99,6 +99,15 @@ unsafe impl SampleRegister for __m128i {
             _mm_min_epu8(differences, most)
         }
 
+        fn overlap(self) -> Self { _mm_shuffle_epi32::<0b10_01_01_00>(self) }
+
+        fn half_totals(sums: [Self; 2]) -> [u32; 4] {
+            // The upper halves of the sums are zero.
+            let [first, second] = sums.map(|sums| _mm_castsi128_ps(sums));
+            let totals = _mm_shuffle_ps::<0b10_00_10_00>(first, second);
+            std::mem::transmute::<__m128, [u32; 4]>(totals)
+        }
+
         fn total(self) -> u32 { _mm_cvtsi128_si32(_mm_add_epi32(self, _mm_unpackhi_epi64(self, self))) as u32 }
     }
 }

@@ -7,7 +7,7 @@ use super::super::starts::BlockEnds;
 use super::{Weighting, quarters};
 use crate::estimator::Grid;
 use crate::pyramid::quarter_samples::QuarterSamples;
-use crate::simd::register::Register;
+use crate::simd::register::{Register, SampleRegister};
 use crate::simd::{InstructionSet, Work};
 
 /// The different vectors that predict the samples of a block.
@@ -104,30 +104,24 @@ impl<E: InstructionSet> Work<E> for RowOfHypotheses<'_> {
             let coarse = self.weighting.coarse_around(block);
             let (end, around) = self.weighting.around(self.ends, block, coarse);
             hypotheses.count = 0;
-            let is_single = around[1..end].iter().all(|ends| *ends == around[0]);
+            let all = (1 << end) - 1;
+            let is_single = places_of(&around, 0) & all == all;
             if is_single && self.lone.is_none() {
                 continue;
             }
             let softness = SOFTNESS + 3 * self.weighting.badness(block) / 4;
-            let (mut errors, mut least) = ([[u32::MAX; 4]; HYPOTHESES], [u32::MAX; 4]);
-            let mut lone_errors = [[[u32::MAX; 4]; 2]; HYPOTHESES];
+            let (mut errors, mut least) = ([[i32::MAX; 4]; HYPOTHESES], [i32::MAX; 4]);
+            let mut lone_errors = [[[i32::MAX; 4]; 2]; HYPOTHESES];
             let mut shares = [[[0; 4]; 2]; HYPOTHESES];
-            let (mut count, mut known) = (0, 0);
-            for place in 0..end {
-                if known & 1 << place != 0 {
-                    continue;
-                }
-                let mut places = 0;
-                // Of constant length: the compiler compares several at once.
-                for (other, ends) in around.iter().enumerate() {
-                    places |= u16::from(*ends == around[place]) << other;
-                }
-                places &= (1 << end) - 1;
-                known |= places;
+            let (mut count, mut left) = (0, all);
+            while left != 0 {
+                let place = left.trailing_zeros() as usize;
+                let places = places_of(&around, place) & all;
+                left &= !places;
                 hypotheses.places[count] = places;
                 let differences = cell_differences::<E>(self.luma, origin, around[place]);
                 for cell in 0..4 {
-                    errors[count][cell] = differences[cell] + softness;
+                    errors[count][cell] = (differences[cell] + softness) as i32;
                     least[cell] = least[cell].min(errors[count][cell]);
                 }
                 if let Some((lone, _)) = &self.lone
@@ -141,7 +135,7 @@ impl<E: InstructionSet> Work<E> for RowOfHypotheses<'_> {
                         let ends = around[place].carried(INTERVALS[end]);
                         let differences = cell_differences::<E>(&lone.luma[end], origin, ends);
                         for cell in 0..4 {
-                            let error = differences[cell] + LONE_COST + softness;
+                            let error = (differences[cell] + LONE_COST + softness) as i32;
                             lone_errors[count][end][cell] = error;
                             if shares[count][end][cell] > 0 {
                                 least[cell] = least[cell].min(error);
@@ -164,7 +158,7 @@ impl<E: InstructionSet> Work<E> for RowOfHypotheses<'_> {
                 for (n, weights) in lone_weights[column].iter_mut().enumerate().take(count) {
                     for end in 0..2 {
                         for cell in 0..4 {
-                            let weight = match_weight(least[cell], lone_errors[n][end][cell]);
+                            let weight = match_weight(least[cell], lone_errors[n][end][cell]) as u32;
                             weights[end][cell] = (weight * shares[n][end][cell] / MOST_LONE) as u8;
                         }
                     }
@@ -174,36 +168,37 @@ impl<E: InstructionSet> Work<E> for RowOfHypotheses<'_> {
     }
 }
 
+/// A bit for each vector that equals the one at `place`. Of constant length: the compiler compares several at once.
+#[inline(always)]
+fn places_of(around: &[BlockEnds; HYPOTHESES], place: usize) -> u16 {
+    let mut places = 0;
+    for (other, ends) in around.iter().enumerate() {
+        places |= u16::from(*ends == around[place]) << other;
+    }
+    places
+}
+
 /// The sums of the absolute differences at both `ends` of a vector around each cell of the block at `origin`, in quarter
-/// samples: of the cell and of two samples around it.
+/// samples: of the cell and of two samples around it, in every second row, twice. No closure: the compiler does not always
+/// inline those, and then they run without the instructions of `E`.
 #[inline(always)]
 fn cell_differences<E: InstructionSet>(
     luma: &[QuarterSamples<'_>; 2],
     origin: (i32, i32),
     ends: BlockEnds,
 ) -> [u32; 4] {
-    let [upper_left, lower_left] = half_differences::<E>(luma, (origin.0 - 8, origin.1 - 8), ends);
-    let [upper_right, lower_right] = half_differences::<E>(luma, (origin.0 + 8, origin.1 - 8), ends);
-    // SAFETY: an engine exists, so that the CPU has its instructions.
-    unsafe { Register::totals([upper_left, upper_right, lower_left, lower_right]).map(|half| 2 * half) }
-}
-
-/// The partial sums of the absolute differences of eight columns from `origin` on, in every second row of the first eight
-/// and of the last eight of twelve. No closure: the compiler does not always inline those, and then they run without the
-/// instructions of `E`.
-#[inline(always)]
-fn half_differences<E: InstructionSet>(
-    luma: &[QuarterSamples<'_>; 2],
-    origin: (i32, i32),
-    ends: BlockEnds,
-) -> [E::Samples; 2] {
-    let [start, end] = ends.ways().map(|(x, y)| (origin.0 + x, origin.1 + y));
-    let start = luma[0].load_second_rows::<E, BLOCK, 3>(start);
-    let end = luma[1].load_second_rows::<E, BLOCK, 3>(end);
+    let [start, end] = ends.ways().map(|(x, y)| (origin.0 - 8 + x, origin.1 - 8 + y));
+    let start = luma[0].load_overlapping_rows::<E, 6>(start);
+    let end = luma[1].load_overlapping_rows::<E, 6>(end);
     // SAFETY: an engine exists, so that the CPU has its instructions.
     unsafe {
-        let both = Register::add_differences(E::Samples::zero(), start[1], end[1]);
-        let upper = Register::add_differences(both, start[0], end[0]);
-        [upper, Register::add_differences(both, start[2], end[2])]
+        // The upper cells share two rows with the lower ones.
+        let mut sums = [E::Samples::zero(); 2];
+        for (sum, rows) in sums.iter_mut().zip([[2, 3, 0, 1], [2, 3, 4, 5]]) {
+            for row in rows {
+                *sum = Register::add_differences(*sum, start[row], end[row]);
+            }
+        }
+        SampleRegister::half_totals(sums).map(|half| 2 * half)
     }
 }

@@ -178,6 +178,7 @@ def by_flow(clip, _):
 CONTESTANTS = {
     "motioninterpolate": (by_element, "quality=fast"),
     "motioninterpolate balanced": (by_element, "quality=balanced"),
+    "motioninterpolate high": (by_element, "quality=high"),
     "mean of both": (by_element, "mode=blend"),
     "DIS medium, warped": (by_flow, ""),
 } | {name: (by_minterpolate, settings) for name, settings in MINTERPOLATE.items()}
@@ -186,7 +187,7 @@ CONTESTANTS = {
 def contestants(quick):
     """What makes frames, by name: a function and its settings."""
     ours.make_element()
-    return dict(list(CONTESTANTS.items())[: 5 if quick else None])
+    return dict(list(CONTESTANTS.items())[: 6 if quick else None])
 
 
 def psnr(a, b):

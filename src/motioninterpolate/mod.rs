@@ -46,10 +46,10 @@
  * ## Modes
  *
  * - `mode=motion`: frames are made of both frames along the motion between them. At a scene cut the nearer frame is
- *   repeated, unless `scene-cut=off`. `quality=balanced` takes longer than `quality=fast` and leaves fewer seams at the
- *   edges of what moves; the latency is the same. `quality=high` takes longer still: the input frames before and after the
- *   two show what only one of both does. It waits for one input frame more. Where the frame before or after is missing, of
- *   another scene or at another distance, the made frame is that of `quality=balanced`.
+ *   repeated, unless `scene-cut=off`. `quality=balanced`, the default, takes longer than `quality=fast` and leaves fewer
+ *   seams at the edges of what moves; the latency is the same. `quality=high` takes longer still: the input frames before
+ *   and after the two show what only one of both does. It waits for one input frame more. Where the frame before or after
+ *   is missing, of another scene or at another distance, the made frame is that of `quality=balanced`.
  * - `mode=blend`: the weighted mean of both frames, `(w · P + (64 - w) · N + 32) >> 6` for each sample of the previous
  *   frame P and the next frame N, with `w = (64 (d - n) + d/2) / d` at the phase n/d.
  * - `mode=repeat`: the nearer frame is repeated, by reference; half way the next one.
@@ -195,10 +195,10 @@ pub enum MotionInterpolateMode {
 #[repr(i32)]
 pub enum MotionInterpolateQuality {
     /// See [`FrameQuality::Fast`].
-    #[default]
     #[enum_value(name = "Samples are predicted by the four nearest vectors", nick = "fast")]
     Fast = 0,
     /// See [`FrameQuality::Balanced`].
+    #[default]
     #[enum_value(
         name = "Samples are predicted by all vectors around, those that match well count more",
         nick = "balanced"

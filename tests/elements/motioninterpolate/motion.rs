@@ -168,7 +168,7 @@ fn at_a_scene_cut_the_nearer_frame_is_repeated() {
 fn mode_devices_and_quality_may_change_between_frames() {
     let info = video(VideoFormat::I420, SIZE, RATE);
     let frames: Vec<_> = (0..8).map(|k| picture(&info, 0, 3 * k, k as u64)).collect();
-    let mut harness = harness("motioninterpolate mode=blend device=native", &info, (50, 1));
+    let mut harness = harness("motioninterpolate mode=blend quality=fast device=native", &info, (50, 1));
     frames[..2].iter().for_each(|frame| push(&mut harness, frame.clone()));
     // The frame before this one has not been searched: it is blended once more.
     element(&harness).set_property_from_str("mode", "motion");
@@ -199,7 +199,7 @@ fn mode_devices_and_quality_may_change_between_frames() {
 fn a_list_of_devices_searches_and_the_cpu_makes_frames() {
     let info = video(VideoFormat::I420, SIZE, RATE);
     let frames: Vec<_> = (0..3).map(|k| picture(&info, 0, 3 * k, k as u64)).collect();
-    let mut harness = harness("motioninterpolate device=cpu,native", &info, (50, 1));
+    let mut harness = harness("motioninterpolate quality=fast device=cpu,native", &info, (50, 1));
     frames.iter().for_each(|frame| push(&mut harness, frame.clone()));
     let found = pull(&mut harness);
     for pair in 0..2 {
@@ -215,7 +215,7 @@ fn a_list_of_devices_searches_and_the_cpu_makes_frames() {
 fn a_change_of_mode_gives_up_what_a_device_has_begun() {
     let info = video(VideoFormat::I420, SIZE, RATE);
     let frames: Vec<_> = (0..4).map(|k| picture(&info, 0, 3 * k, k as u64)).collect();
-    let mut harness = harness("motioninterpolate device=cpu", &info, (125, 1));
+    let mut harness = harness("motioninterpolate quality=fast device=cpu", &info, (125, 1));
     // Of four frames between two input frames.
     let phase = |number| Phase::new(number, 5).unwrap();
     frames[..2].iter().for_each(|frame| push(&mut harness, frame.clone()));

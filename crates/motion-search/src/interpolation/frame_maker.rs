@@ -129,10 +129,10 @@ fn check_size(
 #[non_exhaustive]
 pub enum FrameQuality {
     /// A sample is the mean of what the vectors of the four nearest blocks predict, weighted by their distance.
-    #[default]
     Fast,
     /// A sample is the mean of what all vectors around its block predict, weighted by their distance and by how well the two
     /// frames match along them.
+    #[default]
     Balanced,
     /// The same with what the pairs of frames before and after show: their motion, and what only one of both frames shows. Where
     /// one of these pairs is missing, as [`Self::Balanced`].

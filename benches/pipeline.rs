@@ -1,10 +1,11 @@
-//! What the element costs in a pipeline: `appsrc ! motionestimate ! fakesink` with one frame in
+//! What an element costs in a pipeline: `appsrc ! motionestimate ! fakesink` with one frame in
 //! flight and with several, beside the same with `identity` and beside the search alone, in one run,
-//! for every device. The frames lie in memory: of any kind (`heap`), and in what the device
-//! offers upstream (`device`).
+//! for every device. The frames lie in memory: of any kind (`heap`), in what the device offers upstream (`device`),
+//! and in memory of CUDA (`cuda`), where GStreamer has `cudaupload` and the device is NVIDIA's.
 //!
-//! `cargo bench --bench pipeline [-- [--hierarchical] [PART...]]`: full search with four frames in flight, or
-//! fast hierarchical search with eight; only lines whose text holds each PART.
+//! `cargo bench --bench pipeline [-- [JOB] [PART...]]`: full search with four frames in flight, or, with the JOB
+//! `--hierarchical`, fast hierarchical search with eight, or, with `--made=fast`, `--made=balanced` or `--made=high`,
+//! `motioninterpolate` to twice the frames, where a rate is that of made frames; only lines whose text holds each PART.
 
 use std::time::{Duration, Instant};
 
@@ -26,31 +27,47 @@ const FRAMES: usize = 24;
 
 /// What the element does.
 struct Job {
-    properties: &'static str,
-    algorithm: Algorithm,
-    block_size: usize,
+    /// The element with its properties.
+    element: String,
+    /// The caps behind it that are not those before it.
+    caps: &'static str,
+    /// The search by itself, and the size of its blocks; `None` where it is not measured.
+    search: Option<(Algorithm, usize)>,
     /// The frames in flight, beside 1.
     depth: usize,
 }
 
-const FULL: Job =
-    Job { properties: "block-size=16 search-range=16", algorithm: Algorithm::Full, block_size: 16, depth: 4 };
+impl Job {
+    fn of_arguments() -> Self {
+        let has = |wanted: &str| std::env::args().any(|argument| argument == wanted);
+        if let Some(quality) = ["fast", "balanced", "high"].iter().find(|name| has(&format!("--made={name}")))
+        {
+            let element = format!("motioninterpolate quality={quality}");
+            return Self { element, caps: "framerate=50/1", search: None, depth: 4 };
+        }
+        let (properties, search, depth) = match has("--hierarchical") {
+            true => ("algorithm=hierarchical quality=fast block-size=8", (Algorithm::Hierarchical, 8), 8),
+            false => ("block-size=16 search-range=16", (Algorithm::Full, 16), 4),
+        };
+        Self { element: format!("motionestimate {properties}"), caps: "", search: Some(search), depth }
+    }
+}
 
-const HIERARCHICAL: Job = Job {
-    properties: "algorithm=hierarchical quality=fast block-size=8",
-    algorithm: Algorithm::Hierarchical,
-    block_size: 8,
-    depth: 8,
-};
+/// Where frames lie.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Heap,
+    Device,
+    Cuda,
+}
 
 fn main() {
     gst::init().expect("GStreamer");
     gstmotionestimate::plugin_register_static().expect("the plugin registers");
     let parts: Vec<_> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
 
-    let job = if std::env::args().any(|argument| argument == "--hierarchical") { HIERARCHICAL } else { FULL };
-    let Job { properties, depth, .. } = job;
-    println!("I420, {properties}: frames/s, median of {RUNS} runs of {RUN:?}");
+    let job = Job::of_arguments();
+    println!("I420, {}: frames/s, median of {RUNS} runs of {RUN:?}", job.element);
     println!(
         "{:32} {:>6} {:>7} {:>10} {:>10} {:>10} {:>10} {:>9} {:>11} {:>11}",
         "device",
@@ -59,42 +76,43 @@ fn main() {
         "identity",
         "search",
         "depth 1",
-        format!("depth {depth}"),
+        format!("depth {}", job.depth),
         "1/search",
         "1/identity",
-        format!("{depth}/identity")
+        format!("{}/identity", job.depth)
     );
+    let has_cuda = gst::ElementFactory::find("cudaupload").is_some();
     for (name, width, height) in SIZES {
         let scene = Scene::new(width, height);
         for device in backend::devices() {
-            for memory in ["heap", "device"] {
-                // The CPU without OpenCL reads frames wherever they are.
-                if memory == "device" && device.kind == "native" {
-                    continue;
-                }
+            let is_native = device.kind == "native";
+            for (place, memory) in [(Place::Heap, "heap"), (Place::Device, "device"), (Place::Cuda, "cuda")] {
+                let can = match place {
+                    Place::Heap => true,
+                    // The CPU without OpenCL reads frames wherever they are.
+                    Place::Device => !is_native,
+                    Place::Cuda => has_cuda && device.name.contains("NVIDIA"),
+                };
                 let line =
                     format!("{:32} {name:>6} {memory:>7}", format!("{} ({})", device.selector, device.name));
-                if parts.iter().all(|part| line.contains(part)) {
-                    measure(&line, &scene, &job, &device, memory == "device");
+                if can && parts.iter().all(|part| line.contains(part)) {
+                    measure(&line, &scene, &job, &device, place);
                 }
             }
         }
     }
 }
 
-fn measure(line: &str, scene: &Scene, job: &Job, device: &AvailableDevice, in_device_memory: bool) {
-    let motion = |depth| {
-        let Job { properties, .. } = job;
-        format!("motionestimate {properties} device=\"{}\" pipeline-depth={depth}", device.selector)
-    };
-    let elements = ["identity".into(), motion(1), motion(job.depth)];
+fn measure(line: &str, scene: &Scene, job: &Job, device: &AvailableDevice, place: Place) {
+    let element = |depth| format!("{} device=\"{}\" pipeline-depth={depth}", job.element, device.selector);
+    let elements = [("identity".into(), ""), (element(1), job.caps), (element(job.depth), job.caps)];
     let (mut rates, mut alone) = ([const { Vec::new() }; 3], Vec::new());
     // In turn, so that all see the same machine.
     for _ in 0..RUNS {
-        for (element, rates) in elements.iter().zip(&mut rates) {
-            rates.push(scene.play(element, in_device_memory));
+        for ((element, caps), rates) in elements.iter().zip(&mut rates) {
+            rates.push(scene.play(element, caps, place));
         }
-        alone.push(scene.search(job, device));
+        alone.push(job.search.map_or(f64::NAN, |search| scene.search(search, device)));
     }
     let median = |rates: &mut Vec<f64>| {
         rates.sort_by(f64::total_cmp);
@@ -139,13 +157,13 @@ impl Scene {
     }
 
     /// Frames a second by the device alone, loading and searching one after the other.
-    fn search(&self, job: &Job, device: &AvailableDevice) -> f64 {
+    fn search(&self, (algorithm, block_size): (Algorithm, usize), device: &AvailableDevice) -> f64 {
         let (width, height) = (self.info.width() as usize, self.info.height() as usize);
         let window = Window::symmetric(16, 16).expect("a window");
         let parameters = Parameters {
-            algorithm: job.algorithm,
+            algorithm,
             quality: Quality::Fast,
-            ..Parameters::new(width, height, job.block_size, window)
+            ..Parameters::new(width, height, block_size, window)
         };
         let tuning = Tuning { threads: Some(0), ..Tuning::default() };
         let opened = backend::open_device(&device.selector, Kernel::Auto, &tuning, &parameters);
@@ -180,27 +198,44 @@ impl Scene {
         f64::from(count) / start.elapsed().as_secs_f64()
     }
 
-    /// Frames a second through `element`, from the second buffer to EOS.
-    fn play(&self, element: &str, in_device_memory: bool) -> f64 {
-        let launch = format!("appsrc name=source ! {element} name=element ! fakesink name=sink sync=false");
+    /// Frames a second that go into `element`, from the second buffer to EOS.
+    fn play(&self, element: &str, caps: &str, place: Place) -> f64 {
+        let uploaded = (place == Place::Cuda).then(|| self.upload());
+        let source_caps = match &uploaded {
+            Some((caps, ..)) => caps.clone(),
+            None => self.info.to_caps().expect("caps"),
+        };
+        let features = if uploaded.is_some() { "(memory:CUDAMemory)" } else { "" };
+        let filter = if caps.is_empty() { String::new() } else { format!("! video/x-raw{features},{caps}") };
+        let launch =
+            format!("appsrc name=source ! {element} name=element {filter} ! fakesink name=sink sync=false");
         let pipeline =
             gst::parse::launch(&launch).expect("a pipeline").downcast::<gst::Pipeline>().expect("one");
         let source = pipeline.by_name("source").and_downcast::<gst_app::AppSrc>().expect("appsrc");
-        source.set_caps(Some(&self.info.to_caps().expect("caps")));
+        source.set_caps(Some(&source_caps));
         source.set_format(gst::Format::Time);
         source.set_block(true);
         source.set_max_bytes(4 * self.info.size() as u64);
+        if let Some((.., context)) = &uploaded {
+            pipeline.set_context(context);
+        }
         pipeline.set_state(gst::State::Playing).expect("PLAYING");
         // Devices are opened and the first frame is through before the clock starts.
-        source.push_buffer(self.buffer(0, None)).expect("the first frame");
+        let first =
+            uploaded.as_ref().map_or_else(|| self.buffer(0, None), |(_, buffers, _)| buffers[0].copy());
+        source.push_buffer(self.at(first, 0)).expect("the first frame");
         pipeline.state(gst::ClockTime::from_seconds(120)).0.expect("preroll");
-        let allocator = if in_device_memory { self.offered(&pipeline) } else { None };
-        let buffers: Vec<_> = (0..FRAMES).map(|index| self.buffer(index, allocator.as_ref())).collect();
+        let allocator = if place == Place::Device { self.offered(&pipeline) } else { None };
+        let buffers = match uploaded {
+            Some((_, buffers, _)) => buffers,
+            None => (0..FRAMES).map(|index| self.buffer(index, allocator.as_ref())).collect(),
+        };
         let bus = pipeline.bus().expect("a bus");
         let (start, mut count) = (Instant::now(), 0);
         for index in (1..FRAMES).chain(std::iter::repeat_with(|| 0..FRAMES).flatten()) {
             // As a source does: each time a buffer of its own around the same memory.
-            if source.push_buffer(buffers[index].copy()).is_err() || start.elapsed() > RUN {
+            let buffer = self.at(buffers[index].copy(), count + 1);
+            if source.push_buffer(buffer).is_err() || start.elapsed() > RUN {
                 break;
             }
             count += 1;
@@ -212,6 +247,41 @@ impl Scene {
         assert_eq!(message.type_(), gst::MessageType::Eos, "{message:?}");
         pipeline.set_state(gst::State::Null).expect("NULL");
         f64::from(count) / elapsed.as_secs_f64()
+    }
+
+    /// `buffer` with the times of frame `index`.
+    fn at(&self, mut buffer: gst::Buffer, index: u32) -> gst::Buffer {
+        let duration = gst::ClockTime::SECOND / 25;
+        let times = buffer.make_mut();
+        times.set_pts(duration * u64::from(index));
+        times.set_duration(duration);
+        buffer
+    }
+
+    /// The frames in memory of CUDA, with their caps and the context that they are in.
+    fn upload(&self) -> (gst::Caps, Vec<gst::Buffer>, gst::Context) {
+        let launch =
+            "appsrc name=source ! cudaupload ! video/x-raw(memory:CUDAMemory) ! appsink name=sink sync=false";
+        let pipeline =
+            gst::parse::launch(launch).expect("a pipeline").downcast::<gst::Pipeline>().expect("one");
+        let source = pipeline.by_name("source").and_downcast::<gst_app::AppSrc>().expect("appsrc");
+        let sink = pipeline.by_name("sink").and_downcast::<gst_app::AppSink>().expect("appsink");
+        source.set_caps(Some(&self.info.to_caps().expect("caps")));
+        source.set_format(gst::Format::Time);
+        pipeline.set_state(gst::State::Playing).expect("PLAYING");
+        for index in 0..FRAMES {
+            source.push_buffer(self.buffer(index, None)).expect("a frame");
+        }
+        source.end_of_stream().expect("EOS");
+        let samples: Vec<_> = (0..FRAMES).map(|_| sink.pull_sample().expect("a frame")).collect();
+        let context = pipeline.bus().expect("a bus").iter().find_map(|message| match message.view() {
+            gst::MessageView::HaveContext(have) => Some(have.context()),
+            _ => None,
+        });
+        pipeline.set_state(gst::State::Null).expect("NULL");
+        let caps = samples[0].caps_owned().expect("caps");
+        let buffers = samples.iter().map(|sample| sample.buffer_owned().expect("a buffer")).collect();
+        (caps, buffers, context.expect("the context of cudaupload"))
     }
 
     /// The allocator that the element offers.

@@ -7,6 +7,8 @@ mod documents;
 #[cfg(feature = "opencl")]
 mod drivers;
 mod examples;
+#[cfg(feature = "cuda")]
+mod failing_cuda;
 #[cfg(feature = "opencl")]
 mod failing_made_frames;
 #[cfg(feature = "opencl")]

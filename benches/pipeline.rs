@@ -25,6 +25,9 @@ const RUN: Duration = Duration::from_millis(500);
 /// Different frames, pushed in turn: more than the caches hold.
 const FRAMES: usize = 24;
 
+/// Frames before the clock starts: more than any element waits for.
+const WARM_UP: usize = 12;
+
 /// What the element does.
 struct Job {
     /// The element with its properties.
@@ -198,7 +201,7 @@ impl Scene {
         f64::from(count) / start.elapsed().as_secs_f64()
     }
 
-    /// Frames a second that go into `element`, from the second buffer to EOS.
+    /// Frames a second that go into `element`, from those that warm it up to EOS.
     fn play(&self, element: &str, caps: &str, place: Place) -> f64 {
         let uploaded = (place == Place::Cuda).then(|| self.upload());
         let source_caps = match &uploaded {
@@ -220,21 +223,28 @@ impl Scene {
             pipeline.set_context(context);
         }
         pipeline.set_state(gst::State::Playing).expect("PLAYING");
-        // Devices are opened and the first frame is through before the clock starts.
-        let first =
-            uploaded.as_ref().map_or_else(|| self.buffer(0, None), |(_, buffers, _)| buffers[0].copy());
-        source.push_buffer(self.at(first, 0)).expect("the first frame");
+        // Devices are opened and the first frames are through before the clock starts; as many as are waited for.
+        let uploaded_or_own = |index: usize| match &uploaded {
+            Some((_, buffers, _)) => buffers[index].copy(),
+            None => self.buffer(index, None),
+        };
+        for index in 0..WARM_UP {
+            source.push_buffer(self.at(uploaded_or_own(index), index)).expect("a frame");
+        }
         pipeline.state(gst::ClockTime::from_seconds(120)).0.expect("preroll");
+        while source.current_level_bytes() > 0 {
+            std::thread::yield_now();
+        }
         let allocator = if place == Place::Device { self.offered(&pipeline) } else { None };
         let buffers = match uploaded {
             Some((_, buffers, _)) => buffers,
             None => (0..FRAMES).map(|index| self.buffer(index, allocator.as_ref())).collect(),
         };
         let bus = pipeline.bus().expect("a bus");
-        let (start, mut count) = (Instant::now(), 0);
-        for index in (1..FRAMES).chain(std::iter::repeat_with(|| 0..FRAMES).flatten()) {
+        let (start, mut count) = (Instant::now(), 0_u32);
+        for index in WARM_UP.. {
             // As a source does: each time a buffer of its own around the same memory.
-            let buffer = self.at(buffers[index].copy(), count + 1);
+            let buffer = self.at(buffers[index % FRAMES].copy(), index);
             if source.push_buffer(buffer).is_err() || start.elapsed() > RUN {
                 break;
             }
@@ -250,10 +260,10 @@ impl Scene {
     }
 
     /// `buffer` with the times of frame `index`.
-    fn at(&self, mut buffer: gst::Buffer, index: u32) -> gst::Buffer {
+    fn at(&self, mut buffer: gst::Buffer, index: usize) -> gst::Buffer {
         let duration = gst::ClockTime::SECOND / 25;
         let times = buffer.make_mut();
-        times.set_pts(duration * u64::from(index));
+        times.set_pts(duration * index as u64);
         times.set_duration(duration);
         buffer
     }

@@ -36,6 +36,7 @@ typedef struct {
 #define FOUR_DP4A 2         // NVIDIA's dp4a as inline PTX, from compute capability 6.1 on
 #define FOUR_AMD_SAD 4      // amd_sad of the extension cl_amd_media_ops
 #define FOUR_DOT_PRODUCT 8  // dot_4x8packed_uu_uint of the extension cl_khr_integer_dot_product
+#define FOUR_PACK 16        // NVIDIA's cvt.pack as inline PTX, from compute capability 7.2 on
 #ifndef FOUR_SAMPLES
 #define FOUR_SAMPLES 0
 #endif

@@ -71,10 +71,12 @@ typedef struct {
     int first_tile;     // the tiles of the frame and of all finer levels: see pyramid.cl
 } Level;
 
-// A cell's word: the sum of its samples, their mean, and how much smoothness counts there.
+// A cell's word: the sum of its samples, their mean, how much smoothness counts there, and a number that no sample is
+// nearer to 0 or to 255.
 #define CELL_SUM(word) ((int)((word) & 0xffff))
 #define CELL_MEAN(word) ((int)((word) >> 16 & 0xff))
-#define CELL_SMOOTHNESS(word) ((int)((word) >> 24))
+#define CELL_SMOOTHNESS(word) ((int)((word) >> 24 & 7))
+#define CELL_REACH(word) ((int)((word) >> 27) * 2)
 
 // A cell's motion in a field: its vector in quarter samples (x, y), its cost (z) and its offset (w).
 typedef short4 CellMotion;
@@ -107,6 +109,12 @@ static inline int length_of(int2 vector)
     return (int)(abs(vector.x) + abs(vector.y));
 }
 
+// The length of the difference of two vectors.
+static inline int distance_of(int2 a, int2 b)
+{
+    return (int)(abs_diff(a.x, b.x) + abs_diff(a.y, b.y));
+}
+
 // `vector` in quarter samples, limited so that the cell's centre stays at most a cell outside the level.
 static inline int2 limit_vector(Level level, int2 cell, int2 vector)
 {
@@ -134,6 +142,12 @@ static inline uint offset_four(uint samples, int offset)
     return subtract_four(samples ^ flip, abs(offset)) ^ flip;
 }
 
+// The same; if no sample passes the limits, without regard to them.
+static inline uint offset_word(uint samples, int offset, bool clips)
+{
+    return clips ? offset_four(samples, offset) : samples - (uint)offset * 0x01010101u;
+}
+
 // `sum` plus the four samples.
 static inline uint add_four(uint samples, uint sum)
 {
@@ -155,6 +169,25 @@ static inline uint compare_four_cut(uint c, uint r, uint cost)
 #endif
 }
 
+// Reads the 8 x 8 samples of a level at a point in half samples from the whole sample `whole`.
+static inline void read_point(__global const uchar *slot, Level level, int2 whole, int2 point, uint *samples)
+{
+    const int2 at = whole + (point >> 1);
+    __global const uchar *plane =
+        slot + ((size_t)level.origin + (size_t)level.plane * (size_t)((point.y & 1) * 2 + (point.x & 1))) * UNIT;
+    // The first sample and `pitch` are multiples of 4, so x alone decides the alignment.
+    __global const uint *from = (__global const uint *)(plane + (at.y * level.pitch + (at.x & ~3)));
+    const uint shift = (uint)(at.x & 3);
+    const int row_words = level.pitch / 4;
+#pragma unroll
+    for (int row = 0; row < CELL; ++row) {
+        const uint a = from[0], b = from[1], c = from[2];
+        samples[2 * row] = join_words(a, b, shift);
+        samples[2 * row + 1] = join_words(b, c, shift);
+        from += row_words;
+    }
+}
+
 // Reads the 8 x 8 samples of a level at `position`, in quarter samples: interpolation of H.264.
 static inline void read_cell(__global const uchar *slot, Level level, int2 position, uint *samples)
 {
@@ -164,26 +197,13 @@ static inline void read_cell(__global const uchar *slot, Level level, int2 posit
     int2 first, second;
     points_around(position, &first, &second);
 
-    __global const uchar *origin = slot + (size_t)level.origin * UNIT;
-    const size_t plane = (size_t)level.plane * UNIT;
-    const int2 a = whole + (first >> 1), b = whole + (second >> 1);
-    // `origin` and `pitch` are multiples of 4, so x alone decides the alignment.
-    __global const uint *from_a =
-        (__global const uint *)(origin + plane * (size_t)((first.y & 1) * 2 + (first.x & 1)) +
-                                (a.y * level.pitch + (a.x & ~3)));
-    __global const uint *from_b =
-        (__global const uint *)(origin + plane * (size_t)((second.y & 1) * 2 + (second.x & 1)) +
-                                (b.y * level.pitch + (b.x & ~3)));
-    const uint shift_a = (uint)(a.x & 3), shift_b = (uint)(b.x & 3);
-    const int row_words = level.pitch / 4;
+    read_point(slot, level, whole, first, samples);
+    if (any(first != second)) {
+        uint others[CELL_WORDS];
+        read_point(slot, level, whole, second, others);
 #pragma unroll
-    for (int row = 0; row < CELL; ++row) {
-        const uint a0 = from_a[0], a1 = from_a[1], a2 = from_a[2];
-        const uint b0 = from_b[0], b1 = from_b[1], b2 = from_b[2];
-        samples[2 * row] = average_four(join_words(a0, a1, shift_a), join_words(b0, b1, shift_b));
-        samples[2 * row + 1] = average_four(join_words(a1, a2, shift_a), join_words(b1, b2, shift_b));
-        from_a += row_words;
-        from_b += row_words;
+        for (int i = 0; i < CELL_WORDS; ++i)
+            samples[i] = average_four(samples[i], others[i]);
     }
 }
 

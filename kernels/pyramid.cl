@@ -16,16 +16,6 @@ typedef struct {
     int count;
 } Pyramid;
 
-// Level `number` of the pyramid. A loop over all of them, so that every index is a constant.
-static inline Level level_number(Pyramid pyramid, int number)
-{
-    Level level = pyramid.levels[0];
-#pragma unroll
-    for (int i = 1; i < MOST_LEVELS; ++i)
-        level = i == number ? pyramid.levels[i] : level;
-    return level;
-}
-
 // The address of the first sample of a level.
 static inline __global uchar *first_sample(__global uchar *slot, Level level)
 {
@@ -74,74 +64,66 @@ static inline void halve_tile(__local const uchar *finer, int finer_pitch, __loc
             tile[i] = (uchar)(sum >> 6);
             const bool is_own = all(at >= inset) && all(at < side - inset) && all(here == inside);
             if (is_own)
-                target[(size_t)here.y * (size_t)level.pitch + (size_t)here.x] = tile[i];
+                target[here.y * level.pitch + here.x] = tile[i];
         }
     }
 }
 
-// Four samples from `s` on, smoothed.
-static inline uint smooth_word(__local const uchar *s)
+// The word at `s`, smoothed: two sums at a time in the halves of a word.
+static inline uint smooth_word(__local const uint *s)
 {
-    uint word = 0;
-#pragma unroll
-    for (int k = 0; k < 4; ++k, ++s) {
-        const int beside = s[-SOURCE_PITCH] + s[-1] + s[1] + s[SOURCE_PITCH];
-        word |= (uint)((beside + 4 * s[0] + 4) >> 3) << 8 * k;
-    }
-    return word;
+    const uint word = s[0], left = word << 8 | s[-1] >> 24, right = word >> 8 | s[1] << 24;
+    const uint2 sums = numbers_of(s[-SOURCE_WORDS]) + numbers_of(s[SOURCE_WORDS]) + numbers_of(left) +
+                       numbers_of(right) + 4u * numbers_of(word) + 0x00040004u;
+    return (sums.x >> 3 & 0x00ff00ffu) | (sums.y >> 3 & 0x00ff00ffu) << 8;
 }
 
-// Halves level `first`, or the frame if that is 0, up to three times: a group makes what is below 64 x 64 of its
-// samples, and computes what surrounds its tiles again, so that no group waits for another.
-__kernel FIXED_GROUP void halve(__global uchar *slot, Pyramid pyramid, int first)
+// Makes the levels `level_1` to `level_3` below `level`, and `finest`, the smoothed frame, if `level` is the frame; not
+// those without a width. A group makes what is below 64 x 64 samples of `level`, and computes what surrounds its tiles
+// again, so that no group waits for another.
+__kernel FIXED_GROUP void halve(__global uchar *slot, Level level, Level finest, Level level_1, Level level_2,
+                                Level level_3)
 {
     __local uint source_words[SOURCE_ROWS * SOURCE_WORDS];
     __local uchar tile_1[TILE_1 * TILE_1], tile_2[TILE_2 * TILE_2], tile_3[TILE_3 * TILE_3];
     __local uchar *source = (__local uchar *)source_words;
     const int item = (int)get_local_id(0), items = (int)get_local_size(0);
-    const int2 tile = (int2)((int)get_group_id(0), (int)get_group_id(1));
-    const Level level = first == 0 ? pyramid.frame : level_number(pyramid, first);
-    const int2 corner = tile * SOURCE_SIDE - 8;
+    const int2 tile = (int2)((int)get_group_id(0), (int)get_group_id(1)), corner = tile * SOURCE_SIDE - 8;
     for (int start = 0; start < SOURCE_ROWS * SOURCE_WORDS; start += items) {
         const int i = start + item, x = corner.x + 4 * (i % SOURCE_WORDS);
         if (i < SOURCE_ROWS * SOURCE_WORDS) {
             const int y = clamp(corner.y + 1 + i / SOURCE_WORDS, 0, level.height - 1);
-            source_words[i] = read_word(first_sample(slot, level) + (size_t)y * (size_t)level.pitch, x, level.width);
+            source_words[i] = read_word(first_sample(slot, level) + y * level.pitch, x, level.width);
         }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 
-    const Level finest = pyramid.levels[0];
     for (int start = 0; start < SOURCE_SIDE * SOURCE_SIDE / 4; start += items) {
         const int i = start + item, x = i % (SOURCE_SIDE / 4) * 4, y = i / (SOURCE_SIDE / 4);
         const int2 at = tile * SOURCE_SIDE + (int2)(x, y);
-        if (first == 0 && y < SOURCE_SIDE && at.x < finest.width && at.y < finest.height) {
+        if (y < SOURCE_SIDE && at.x < finest.width && at.y < finest.height) {
             // The last word of a row may pass its end: `interpolate` writes the margin afterwards.
             *(__global uint *)(first_sample(slot, finest) + (at.y * finest.pitch + at.x)) =
-                smooth_word(source + (y + 7) * SOURCE_PITCH + x + 8);
+                smooth_word(source_words + (y + 7) * SOURCE_WORDS + x / 4 + 2);
         }
     }
     // The first sample of the source tile is one further left than that of the rows.
-    if (first + 1 < pyramid.count)
-        halve_tile(source + 1, SOURCE_PITCH, tile_1, TILE_1, tile * (SOURCE_SIDE / 2) - 3, 3, slot,
-                   level_number(pyramid, first + 1));
+    if (level_1.width > 0)
+        halve_tile(source + 1, SOURCE_PITCH, tile_1, TILE_1, tile * (SOURCE_SIDE / 2) - 3, 3, slot, level_1);
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (first + 2 < pyramid.count)
-        halve_tile(tile_1, TILE_1, tile_2, TILE_2, tile * (SOURCE_SIDE / 4) - 1, 1, slot,
-                   level_number(pyramid, first + 2));
+    if (level_2.width > 0)
+        halve_tile(tile_1, TILE_1, tile_2, TILE_2, tile * (SOURCE_SIDE / 4) - 1, 1, slot, level_2);
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (first + 3 < pyramid.count)
-        halve_tile(tile_2, TILE_2, tile_3, TILE_3, tile * (SOURCE_SIDE / 8), 0, slot,
-                   level_number(pyramid, first + 3));
+    if (level_3.width > 0)
+        halve_tile(tile_2, TILE_2, tile_3, TILE_3, tile * (SOURCE_SIDE / 8), 0, slot, level_3);
 }
 
 // A tile of `interpolate`, and the words of a row, and rows, that its filters read.
-#define TILE_WIDTH 64
-#define TILE_HEIGHT 16
+#define TILE_WIDTH 128
+#define TILE_HEIGHT 32
 #define TILE_WORDS (TILE_WIDTH / 4)
 #define READ_WORDS (TILE_WORDS + 2)
 #define READ_ROWS (TILE_HEIGHT + 5)
-#define TILE_CELLS ((TILE_WIDTH / CELL) * (TILE_HEIGHT / CELL))
 
 // The tile's level: the frame's tiles come first.
 static inline Level level_of_tile(Pyramid pyramid, int tile)
@@ -160,17 +142,45 @@ static inline uint smoothness_of(bool is_finest, uint activity)
     return is_finest ? 5u : 5 * clamp(activity >> 4, 8u, 16u) >> 4;
 }
 
+// The nearer of each of four samples to 0 and 255: how far it is.
+static inline uint reach_of(uint samples)
+{
+    return samples ^ ((samples >> 7 & 0x01010101u) * 0xff);
+}
+
+// The smaller ones of four numbers of at most 127 each.
+static inline uint min_four(uint a, uint b)
+{
+    const uint differences = (a | 0x80808080u) - b;
+    const uint is_less = (differences >> 7 & 0x01010101u) * 0xff;
+    return (b & is_less) | (a & ~is_less);
+}
+
+// The word of the cell at `words`, whose rows are READ_WORDS apart.
+static inline uint word_of_cell(bool is_finest, __local const uint *words)
+{
+    uint sum = 0, activity = 0, reach = 0x7f7f7f7fu;
+    for (int row = 0; row < CELL; ++row)
+        sum = add_four(words[row * READ_WORDS], add_four(words[row * READ_WORDS + 1], sum));
+    const uint mean = (sum + 32) >> 6;
+    for (int row = 0; row < CELL; ++row) {
+        const uint left = words[row * READ_WORDS], right = words[row * READ_WORDS + 1];
+        activity = compare_four(left, mean * 0x01010101u, compare_four(right, mean * 0x01010101u, activity));
+        reach = min_four(reach, min_four(reach_of(left), reach_of(right)));
+    }
+    reach = min(min(reach & 0xff, reach >> 8 & 0xff), min(reach >> 16 & 0xff, reach >> 24));
+    return sum | mean << 16 | smoothness_of(is_finest, activity) << 24 | min(reach / 2, 31u) << 27;
+}
+
 // Writes the planes of half samples of a tile and the margin of plane 0, and the words of the tile's cells. Tiles
 // begin MARGIN samples left of and above the level. The frame itself has margins, and no cells.
 //
-//   words       word j of row i at i * READ_WORDS + j, 4 samples left of and 2 rows above the tile
-//   across      the filter's sums along the rows, of word j of row i of the tile at i * TILE_WORDS + j, from two rows above on
-//   word_sums   of each word of the tile the sum of the samples, then that of their differences from the mean
+//   words  word j of row i at i * READ_WORDS + j, 4 samples left of and 2 rows above the tile
+//
+// An item makes the words of CELL rows, one below the other, so that six rows share what is computed along each.
 __kernel FIXED_GROUP void interpolate(__global uchar *slot, Pyramid pyramid)
 {
     __local uint words[READ_ROWS * READ_WORDS];
-    __local uint2 across[READ_ROWS * TILE_WORDS];
-    __local uint word_sums[TILE_HEIGHT * TILE_WORDS], cell_sums[TILE_CELLS];
     const int item = (int)get_local_id(0), items = (int)get_local_size(0);
     const Level level = level_of_tile(pyramid, (int)get_group_id(0));
     const int tile = (int)get_group_id(0) - level.first_tile;
@@ -183,77 +193,48 @@ __kernel FIXED_GROUP void interpolate(__global uchar *slot, Pyramid pyramid)
         const int i = start + item, x = corner.x - 4 + 4 * (i % READ_WORDS);
         const int y = clamp(corner.y - 2 + i / READ_WORDS, 0, level.height - 1);
         if (i < READ_ROWS * READ_WORDS)
-            words[i] = read_word(origin + (size_t)y * (size_t)level.pitch, x, level.width);
+            words[i] = read_word(origin + y * level.pitch, x, level.width);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 
-    for (int start = 0; start < READ_ROWS * TILE_WORDS; start += items) {
-        const int i = start + item;
-        if (i < READ_ROWS * TILE_WORDS)
-            across[i] = taps_across(words + i / TILE_WORDS * READ_WORDS + i % TILE_WORDS + 1);
-    }
-    for (int start = 0; start < TILE_HEIGHT * TILE_WORDS; start += items) {
-        const int i = start + item;
-        if (i < TILE_HEIGHT * TILE_WORDS)
-            word_sums[i] = add_four(words[(i / TILE_WORDS + 2) * READ_WORDS + i % TILE_WORDS + 1], 0);
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-
-    for (int start = 0; start < TILE_HEIGHT * TILE_WORDS; start += items) {
-        const int i = start + item, column = i % TILE_WORDS, row = i / TILE_WORDS;
-        const int x = corner.x + 4 * column, y = corner.y + row;
-        if (row < TILE_HEIGHT && x < level.width + MARGIN - 4 && y < level.height + MARGIN - 4) {
-            __local const uint *w = words + row * READ_WORDS + column + 1;
-            __local const uint2 *sums = across + i;
-            const uint right = rounded(sums[2 * TILE_WORDS]);
-            const uint below = rounded(six_taps(numbers_of(w[0]), numbers_of(w[READ_WORDS]), numbers_of(w[2 * READ_WORDS]),
-                                                numbers_of(w[3 * READ_WORDS]), numbers_of(w[4 * READ_WORDS]),
-                                                numbers_of(w[5 * READ_WORDS])));
-            const uint both = rounded_both_ways(sums[0], sums[TILE_WORDS], sums[2 * TILE_WORDS], sums[3 * TILE_WORDS],
-                                                sums[4 * TILE_WORDS], sums[5 * TILE_WORDS]);
-            __global uchar *target = origin + ((long)y * level.pitch + x);
-            *(__global uint *)(target + plane) = right;
-            *(__global uint *)(target + 2 * plane) = below;
-            *(__global uint *)(target + 3 * plane) = both;
-            // Other groups read the level's own samples, which are there already.
-            const bool is_row_outside = y < 0 || y >= level.height;
-            for (int k = 0; k < 4; ++k)
-                if (is_row_outside || x < 0 || x + k >= level.width)
-                    target[k] = (uchar)(w[2 * READ_WORDS] >> 8 * k);
+    for (int start = 0; start < TILE_WORDS * (TILE_HEIGHT / CELL); start += items) {
+        const int i = start + item, column = i % TILE_WORDS, top = i / TILE_WORDS * CELL;
+        const int x = corner.x + 4 * column, y = corner.y + top;
+        __local const uint *from = words + top * READ_WORDS + column + 1;
+        // Of each row the numbers of the word, and their sums along the row.
+        uint2 numbers[CELL + 5], across[CELL + 5];
+        const bool is_tile = i < TILE_WORDS * (TILE_HEIGHT / CELL);
+        const int rows = is_tile && x < level.width + MARGIN - 4 ? level.height + MARGIN - 4 - y : -5;
+#pragma unroll
+        for (int row = 0; row < CELL + 5; ++row) {
+            if (row < rows + 5) {
+                __local const uint *w = from + row * READ_WORDS;
+                numbers[row] = numbers_of(w[0]);
+                across[row] = taps_between(numbers_of(w[-1]), numbers[row], numbers_of(w[1]));
+            }
+            if (row >= 5 && row < rows + 5) {
+                const int above = row - 5, at = y + above;
+                const uint2 *n = numbers + above, *sums = across + above;
+                __global uchar *target = origin + ((long)at * level.pitch + x);
+                *(__global uint *)(target + plane) = rounded(sums[2]);
+                *(__global uint *)(target + 2 * plane) = rounded(six_taps(n[0], n[1], n[2], n[3], n[4], n[5]));
+                *(__global uint *)(target + 3 * plane) =
+                    rounded_both_ways(sums[0], sums[1], sums[2], sums[3], sums[4], sums[5]);
+                // Other groups read the level's own samples, which are there already.
+                const bool is_row_outside = at < 0 || at >= level.height;
+                if (is_row_outside || x < 0 || x + 3 >= level.width)
+                    for (int k = 0; k < 4; ++k)
+                        if (is_row_outside || x < 0 || x + k >= level.width)
+                            target[k] = (uchar)(from[(above + 2) * READ_WORDS] >> 8 * k);
+            }
         }
     }
 
-    // The sums of the words become those of the cells, in two rounds: the mean is needed for the second.
-    const bool has_cells = level.cells > 0;
-    for (int start = 0; start < TILE_CELLS; start += items) {
-        const int cell = start + item;
-        if (has_cells && cell < TILE_CELLS) {
-            uint sum = 0;
-            for (int i = 0; i < 2 * CELL; ++i)
-                sum += word_sums[(cell / 8 * CELL + i / 2) * TILE_WORDS + cell % 8 * 2 + i % 2];
-            cell_sums[cell] = sum;
-        }
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (int start = 0; start < TILE_HEIGHT * TILE_WORDS; start += items) {
-        const int i = start + item, column = i % TILE_WORDS, row = i / TILE_WORDS;
-        if (has_cells && row < TILE_HEIGHT) {
-            const uint mean = (cell_sums[row / CELL * 8 + column / 2] + 32) >> 6;
-            const uint four = words[(row + 2) * READ_WORDS + column + 1];
-            word_sums[i] = compare_four(four, mean * 0x01010101u, 0);
-        }
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (int start = 0; start < TILE_CELLS; start += items) {
-        const int cell = start + item;
-        const int2 at = corner / CELL + (int2)(cell % 8, cell / 8);
-        if (has_cells && cell < TILE_CELLS && all(at >= 0) && at.x < level.columns && at.y < level.rows) {
-            uint activity = 0;
-            for (int i = 0; i < 2 * CELL; ++i)
-                activity += word_sums[(cell / 8 * CELL + i / 2) * TILE_WORDS + cell % 8 * 2 + i % 2];
-            const uint sum = cell_sums[cell], smoothness = smoothness_of(level.first_cell == 0, activity);
-            ((__global uint *)(slot + (size_t)level.cells * UNIT))[at.y * level.columns + at.x] =
-                sum | (sum + 32) >> 6 << 16 | smoothness << 24;
-        }
+    for (int start = 0; start < TILE_WIDTH / CELL * (TILE_HEIGHT / CELL); start += items) {
+        const int i = start + item, column = i % (TILE_WIDTH / CELL), row = i / (TILE_WIDTH / CELL);
+        const int2 at = corner / CELL + (int2)(column, row);
+        if (level.cells > 0 && row < TILE_HEIGHT / CELL && all(at >= 0) && at.x < level.columns && at.y < level.rows)
+            ((__global uint *)(slot + (size_t)level.cells * UNIT))[at.y * level.columns + at.x] = word_of_cell(
+                level.first_cell == 0, words + (row * CELL + 2) * READ_WORDS + column * CELL / 4 + 1);
     }
 }

@@ -214,17 +214,19 @@ static inline int cost_beside(__global const uchar *own, __global const uchar *o
     __global const uchar *origin = own + (size_t)level.origin * UNIT;
     uint samples[CELL_WORDS], cost = 0;
     read_cell(other, level, 4 * CELL * cell + convert_int2(motion.xy) + step, samples);
+    const uint word = cell_words(own, level)[index];
     int offset = motion.w;
 #if BRIGHTNESS
-    offset = brightness_between(CELL_SUM(cell_words(own, level)[index]), samples);
+    offset = brightness_between(CELL_SUM(word), samples);
     cost = OFFSET_PENALTY * (uint)abs(offset);
 #endif
+    const bool clips = CELL_REACH(word) < (int)abs(offset);
 #pragma unroll
     for (int row = 0; row < CELL; ++row) {
         __global const uint *from =
             (__global const uint *)(origin + ((CELL * cell.y + row) * level.pitch + CELL * cell.x));
-        cost = compare_four_cut(offset_four(from[0], offset), samples[2 * row], cost);
-        cost = compare_four_cut(offset_four(from[1], offset), samples[2 * row + 1], cost);
+        cost = compare_four_cut(offset_word(from[0], offset, clips), samples[2 * row], cost);
+        cost = compare_four_cut(offset_word(from[1], offset, clips), samples[2 * row + 1], cost);
     }
     return (int)cost;
 }

@@ -30,10 +30,18 @@ static inline uint2 six_taps(uint2 a, uint2 b, uint2 c, uint2 d, uint2 e, uint2 
 // Four numbers, less the bias, limited to samples.
 static inline uint samples_of(int a, int b, int c, int d)
 {
+#if FOUR_SAMPLES & FOUR_PACK
+    uint result;
+    asm("{ .reg .u32 high; cvt.pack.sat.u8.s32.b32 high, %4, %3, 0; cvt.pack.sat.u8.s32.b32 %0, %2, %1, high; }"
+        : "=r"(result)
+        : "r"(a - SHIFTED_BIAS), "r"(b - SHIFTED_BIAS), "r"(c - SHIFTED_BIAS), "r"(d - SHIFTED_BIAS));
+    return result;
+#else
     const int least = SHIFTED_BIAS, most = SHIFTED_BIAS + 255;
     const uint low = (uint)clamp(a, least, most) + ((uint)clamp(b, least, most) << 8);
     const uint high = (uint)clamp(c, least, most) + ((uint)clamp(d, least, most) << 8);
     return low + (high << 16) - SHIFTED_BIAS * 0x01010101u;
+#endif
 }
 
 // Samples from the sums of six_taps, divided by 32.
@@ -42,14 +50,19 @@ static inline uint rounded(uint2 sums)
     return samples_of((int)(sums.x >> 5 & 0x7ff), (int)(sums.y >> 5 & 0x7ff), (int)(sums.x >> 21), (int)(sums.y >> 21));
 }
 
-// The sums of the filter along the row, of the word at `from`.
-static inline uint2 taps_across(__local const uint *from)
+// The sums of the filter along the row, of the numbers of a word between others.
+static inline uint2 taps_between(uint2 before, uint2 word, uint2 after)
 {
-    const uint2 before = numbers_of(from[-1]), word = numbers_of(from[0]), after = numbers_of(from[1]);
     // Samples -2 to 4 from the first of each half.
     const uint b = between(before.y, word.y), e = between(word.x, after.x), f = between(word.y, after.y);
     const uint a = between(before.x, word.x);
     return six_taps((uint2)(a, b), (uint2)(b, word.x), word, (uint2)(word.y, e), (uint2)(e, f), (uint2)(f, after.x));
+}
+
+// The same, of the word at `from`.
+static inline uint2 taps_across(__local const uint *from)
+{
+    return taps_between(numbers_of(from[-1]), numbers_of(from[0]), numbers_of(from[1]));
 }
 
 // One of four samples from the sums at `shift` bits in their words, by the filter down the rows.

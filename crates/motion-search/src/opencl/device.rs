@@ -195,10 +195,13 @@ impl OpenClDevice {
         const DP4A: u8 = 2;
         const AMD_SAD: u8 = 4;
         const DOT_PRODUCT: u8 = 8;
+        const PACK: u8 = 16;
         let has = |extension| self.extensions.split(' ').any(|name| name == extension);
         if self.is_nvidia() {
             let capability = CAPABILITY.map(|property| cl::device_number(self.raw(), property).unwrap_or(0));
-            return if capability >= [6, 1] { VABSDIFF4 | DP4A } else { VABSDIFF4 };
+            let dp4a = if capability >= [6, 1] { DP4A } else { 0 };
+            let pack = if capability >= [7, 2] { PACK } else { 0 };
+            return VABSDIFF4 | dp4a | pack;
         }
         let amd_sad = if has("cl_amd_media_ops") { AMD_SAD } else { 0 };
         let dot_product = if has("cl_khr_integer_dot_product") { DOT_PRODUCT } else { 0 };

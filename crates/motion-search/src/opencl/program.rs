@@ -12,13 +12,14 @@ use crate::estimator::{Launcher, Parameters, SetupError};
 use crate::tuning::Kernel;
 
 /// Files that others include. A file that includes another comes before it.
-const INCLUDED: [(&str, &str); 10] = [
+const INCLUDED: [(&str, &str); 11] = [
     ("common.cl", include_str!("../../kernels/common.cl")),
     ("groups.cl", include_str!("../../kernels/groups.cl")),
     ("spans.cl", include_str!("../../kernels/spans.cl")),
     ("taps.cl", include_str!("../../kernels/taps.cl")),
     ("steps.cl", include_str!("../../kernels/steps.cl")),
     ("levels.cl", include_str!("../../kernels/levels.cl")),
+    ("candidates.cl", include_str!("../../kernels/candidates.cl")),
     ("fields.cl", include_str!("../../kernels/fields.cl")),
     ("points.cl", include_str!("../../kernels/points.cl")),
     ("prediction.cl", include_str!("../../kernels/prediction.cl")),

@@ -28,27 +28,27 @@ const REFINED_CELLS: usize = 64;
 /// Parts of blocks of a group of `records`, if the parts of a block divide it.
 const RECORD_PARTS: usize = 128;
 
-/// The groups of a search: their cells, and the items of a cell and of a group.
+/// The groups of a search: their columns and rows of cells, and their items.
 #[derive(Clone, Copy)]
 struct SearchShape {
-    cells: usize,
-    lanes: usize,
+    columns: usize,
+    rows: usize,
     items: usize,
 }
 
 /// A group a cell for the first field of the coarsest level: 289 candidates.
-const COARSEST: SearchShape = SearchShape { cells: 1, lanes: 8, items: 320 };
+const COARSEST: SearchShape = SearchShape { columns: 1, rows: 1, items: 320 };
 
 /// One group for a level of at most [`ONE_GROUP`] cells.
-const WHOLE_LEVEL: SearchShape = SearchShape { cells: 64, lanes: 8, items: 512 };
+const WHOLE_LEVEL: SearchShape = SearchShape { columns: 8, rows: 8, items: 512 };
 const ONE_GROUP: usize = 60;
 
 /// Many groups of few cells, so that a level of less than [`FEW_CELLS`] cells for each unit of a GPU uses all of them.
-const MANY_GROUPS: SearchShape = SearchShape { cells: 16, lanes: 8, items: 128 };
+const MANY_GROUPS: SearchShape = SearchShape { columns: 8, rows: 2, items: 128 };
 const FEW_CELLS: usize = 90;
 
 /// The least work, for large levels and for CPUs.
-const LEAST_WORK: SearchShape = SearchShape { cells: 64, lanes: 1, items: 64 };
+const LEAST_WORK: SearchShape = SearchShape { columns: 8, rows: 4, items: 128 };
 
 /// The most searches of a launch, if so many are in flight on each queue: a power of two.
 const MOST_AT_ONCE: usize = 4;
@@ -146,10 +146,10 @@ struct LevelLaunches {
     rest: Rest,
 }
 
-/// A kernel whose groups have `cells` cells each.
+/// A kernel, and how many groups have the cells of its level.
 struct CellPass {
     pass: Pass,
-    cells: usize,
+    groups: usize,
 }
 
 /// What follows the first field of a level.
@@ -174,11 +174,13 @@ impl LevelLaunches {
         let costs = search_options(plan, preset, number, at_once);
         let differences = if is_finest { 24 } else { 48 };
         let jumps = i32::from(!is_finest || preset.jumps_on_finest);
-        let kernel = |name, SearchShape { cells, lanes, items }: SearchShape| {
-            let level = format!(" -D MOST_DIFFERENCE={differences} -D JUMPS={jumps}");
-            let options = format!("{costs}{level} -D GROUP_CELLS={cells} -D LANES={lanes}");
+        let level_size = level.size_in_cells().map(|side| side as usize);
+        let kernel = |name, SearchShape { columns, rows, items }: SearchShape| {
+            let limits = format!(" -D MOST_DIFFERENCE={differences} -D JUMPS={jumps}");
+            let options = format!("{costs}{limits} -D GROUP_COLUMNS={columns} -D GROUP_ROWS={rows}");
             let pass = Pass::new(build, KernelFile::Hierarchical, name, items, &options)?;
-            Ok::<_, SetupError>(CellPass { pass, cells })
+            let groups = level_size[0].div_ceil(columns) * level_size[1].div_ceil(rows);
+            Ok::<_, SetupError>(CellPass { pass, groups })
         };
         let has_few_cells = at_once * directions * level.cells() < FEW_CELLS * build.device.compute_units;
         let shape = if build.is_gpu() && has_few_cells { MANY_GROUPS } else { LEAST_WORK };
@@ -207,9 +209,9 @@ impl LevelLaunches {
         let Self { level, directions, iterations, .. } = *self;
         let Batch { current, reference, .. } = batch;
         let buffer = Arg::Buffer(&batch.memory.fields);
-        if let Some(CellPass { pass, cells }) = &mut self.start {
+        if let Some(CellPass { pass, groups }) = &mut self.start {
             let args: [&[_]; 3] = [current, reference, &[buffer, level.arg(), fields.arg()]];
-            let groups = [level.cells().div_ceil(*cells), directions];
+            let groups = [*groups, directions];
             // SAFETY: a group writes cells of its own; each search has two fields a direction and level, and what is
             // read of the slots lies in their planes.
             unsafe { batch.launch(pass, &args, groups)? };
@@ -221,8 +223,8 @@ impl LevelLaunches {
                 unsafe { batch.launch(pass, &[current, reference, &args], [1, directions])? };
                 (0..iterations).for_each(|_| fields.swap());
             }
-            Rest::Iterations(CellPass { pass, cells }) => {
-                let groups = [level.cells().div_ceil(*cells), directions];
+            Rest::Iterations(CellPass { pass, groups }) => {
+                let groups = [*groups, directions];
                 for iteration in 0..iterations {
                     fields.swap();
                     let step = int(if iteration < 2 { 2 } else { 1 });

@@ -1,10 +1,11 @@
 //! The pyramid of a frame (`kernels/pyramid.cl`): where it lies in a slot, and the kernels that make it.
 
 use std::ffi::CStr;
+use std::iter;
 
 use bytemuck::{Pod, Zeroable};
 
-use super::super::kernel_family::{BuildContext, int};
+use super::super::kernel_family::BuildContext;
 use super::super::launcher::{self, Arg, Buffer, KernelObject, Queue};
 use super::super::program::KernelFile;
 use crate::estimator::pyramid::{CELL, MOST_LEVELS, level_sizes};
@@ -27,10 +28,11 @@ const HALVED: usize = 64;
 const HALVINGS: usize = 3;
 
 /// Columns and rows of the tiles of `interpolate`.
-const INTERPOLATED: [usize; 2] = [64, 16];
+const INTERPOLATED: [usize; 2] = [128, 32];
 
-/// Work-items of a group.
-const ITEMS: usize = 256;
+/// Work-items of a group of `halve`, and of `interpolate`: as many as its tile has columns of a word and a cell.
+const HALVING_ITEMS: usize = 256;
+const INTERPOLATING_ITEMS: usize = 128;
 
 /// The margins of a frame, as a window: those of the levels.
 pub(super) fn margins() -> Window {
@@ -188,8 +190,8 @@ pub(super) struct PyramidMaker {
 impl PyramidMaker {
     pub(super) fn new(build: &BuildContext<'_>) -> Result<Self, SetupError> {
         Ok(Self {
-            halve: Pass::new(build, KernelFile::Pyramid, c"halve", ITEMS, "")?,
-            interpolate: Pass::new(build, KernelFile::Pyramid, c"interpolate", ITEMS, "")?,
+            halve: Pass::new(build, KernelFile::Pyramid, c"halve", HALVING_ITEMS, "")?,
+            interpolate: Pass::new(build, KernelFile::Pyramid, c"interpolate", INTERPOLATING_ITEMS, "")?,
         })
     }
 
@@ -205,7 +207,13 @@ impl PyramidMaker {
         for first in (0..levels.len().max(2) - 1).step_by(HALVINGS) {
             let [columns, rows] =
                 [levels[first].width, levels[first].height].map(|side| (side as usize).div_ceil(HALVED));
-            let args = [slot, pyramid, int(first)];
+            let level = |number: usize| levels.get(number).copied().unwrap_or_default();
+            let (finer, finest) = match first {
+                0 => (plan.pyramid.frame, level(0)),
+                _ => (level(first), LevelArg::default()),
+            };
+            let made = [finer, finest, level(first + 1), level(first + 2), level(first + 3)];
+            let args: Vec<_> = iter::once(slot).chain(made.iter().map(LevelArg::arg)).collect();
             // SAFETY: a group takes a tile of level `first`, and writes the tiles below within their levels.
             unsafe { self.halve.launch(queue, &args, [columns, rows, 1])? };
         }

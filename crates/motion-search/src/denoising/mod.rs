@@ -15,6 +15,7 @@ mod noise;
 pub mod oracle;
 mod rules;
 mod stripes;
+mod told;
 mod weights;
 
 pub use denoiser::{Denoiser, LumaSlot, Reference};

@@ -19,8 +19,8 @@ const MEANS: u64 = 16;
 /// As many halves of what linear interpolation seems to lose are no noise: where samples change fast, it loses more.
 const LOSS: u64 = 3;
 
-/// Noise of less is none: a quarter of the square of a level. To round what is averaged makes as much.
-const LEAST: u64 = SAMPLES / 4;
+/// Noise of less is none: a twelfth of the square of a level, which is what rounding makes.
+const LEAST: u64 = SAMPLES / 12;
 
 /// What a plane's samples, or those of two planes of chroma, are in a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -164,10 +164,15 @@ impl BlockError {
         if flickers { self.variation } else { self.sum }
     }
 
+    /// Whether `block` is flat and repeats the other frame.
+    pub fn is_flat_repeat(&self, block: &Block) -> bool {
+        self.sum == 0 && block.variation == 0
+    }
+
     /// The noise of luma in the whole block `block`: 0 if the frames repeat each other; `None` if it cannot be told, as in
     /// bars.
     pub fn luma_noise(&self, block: &Block, flickers: bool, depth: u32) -> Option<u64> {
-        if self.sum == 0 && block.variation == 0 {
+        if self.is_flat_repeat(block) {
             return None;
         }
         let noise = 256 * self.difference(flickers) / (256 + u64::from(self.gain));

@@ -109,6 +109,28 @@ fn clean_motion_beside_noise_is_left_alone() {
 }
 
 #[test]
+fn clean_animation_is_left_alone() {
+    let sky: Part = (0..320, 0..96);
+    let clean = |place: Place, time: f64| match (is_in(&sky, place), place.plane) {
+        (true, 0) => 170.0,
+        (true, _) => 120.0,
+        (false, _) => moving(place, time),
+    };
+    // What coding leaves.
+    let coding = |place: Place| match (is_in(&sky, place), place.plane) {
+        (true, _) => 0.0,
+        (false, 0) => 0.5,
+        (false, _) => 1.0,
+    };
+    for (number, shown) in show(5, clean, coding).iter().enumerate() {
+        for plane in 0..3 {
+            let change = difference(&shown.made[plane], &shown.noisy[plane], &WHOLE);
+            assert_eq!(change, 0.0, "frame {number}, plane {plane}");
+        }
+    }
+}
+
+#[test]
 fn repeated_frames_tell_nothing() {
     let one = show(6, moving, noise_in(WHOLE, 5.0));
     // As 24 frames a second in 60: each twice or three times.

@@ -1,0 +1,224 @@
+//! What blocks, areas and levels of brightness tell about noise in comparison with one other frame.
+
+use super::areas::Areas;
+use super::noise::{Block, BlockError, are_alike, flickers, noise_of, per_sample};
+use super::rules::SAMPLES;
+use crate::estimator::SetupError;
+use crate::memory;
+
+/// Brightness is divided into as many levels, each with its own noise.
+pub(super) const LEVELS: usize = 8;
+
+/// The place of all levels together, behind them.
+pub(super) const ALL: usize = LEVELS;
+
+/// A level of an area, or all of it, has its own estimate if at least as many blocks tell it.
+const LEAST_OF_AREA: usize = 16;
+
+/// A level of the frame.
+const LEAST_OF_LEVEL: usize = 64;
+
+/// Of more blocks every second one is asked.
+const ENOUGH: usize = 1 << 13;
+
+/// From one block of a frame of `count` blocks that is asked to the next.
+fn step(count: usize) -> usize {
+    if count > ENOUGH { 2 } else { 1 }
+}
+
+/// The noise of a level of the frame is at most as many times that of the frame: in a frame without noise a level whose
+/// blocks all move would seem to have some.
+const MOST_OF_LEVEL: u64 = 16;
+
+/// Differences tell no noise where the search has lost more than this part of the blocks.
+const LOST: usize = 4;
+
+/// What the frame tells counts in full, which is this, if the search has lost at most 3 of 16 blocks, and not at all if it
+/// has lost 4.
+pub(super) const TRUST: u64 = 256;
+
+/// A frame of which more than this part of the blocks repeats the other frame is clean.
+const REPEATS: usize = 4;
+
+/// Blocks of an area are alike if all tell less than this part of the noise of the frame: they have none.
+pub(super) const LITTLE: u64 = 16;
+
+/// The noise of each level of brightness, and of all.
+pub(super) type Levels = [Option<u64>; LEVELS + 1];
+
+/// What luma, or chroma, tells in comparison with one other frame. Its memory is used for all frames.
+#[derive(Default)]
+pub(super) struct Told {
+    /// For each block the noise that it tells.
+    pub blocks: Vec<Option<u64>>,
+    pub frame: Levels,
+    /// How much `frame` counts, of [`TRUST`].
+    pub trust: u64,
+    pub areas: Vec<Levels>,
+    /// The part of the blocks that the search has lost, in 256ths.
+    pub lost: usize,
+    /// Whether so many blocks repeat the other frame that noise is in areas at most.
+    pub is_clean: bool,
+    /// What blocks tell, by level.
+    sorted: Vec<u64>,
+}
+
+/// The noise that a block tells, or the one before it that was asked.
+#[derive(Clone, Copy)]
+pub(super) struct ToldOfBlock {
+    /// In comparison with the frame that tells least.
+    pub least: u64,
+    /// The part of its variation by which neighbouring samples differ, if that is known.
+    white: u64,
+}
+
+impl ToldOfBlock {
+    pub fn new(told: &[Told], block: usize, white: u64) -> Option<Self> {
+        let least =
+            told.iter().filter_map(|told| told.blocks[block - block % step(told.blocks.len())]).min()?;
+        Some(Self { least, white })
+    }
+
+    /// Whether the block may have this noise.
+    pub fn may_have(self, noise: u64) -> bool {
+        noise <= 2 * self.least.min(self.white)
+    }
+}
+
+/// The level of the brightness of a block.
+pub(super) fn level(luma: &Block, depth: u32) -> u8 {
+    ((per_sample(LEVELS as u64 * luma.sum, luma.samples) >> depth) as u8).min(LEVELS as u8 - 1)
+}
+
+impl Told {
+    /// Memory for so many blocks in areas.
+    pub fn reserve(&mut self, areas: Areas) -> Result<(), SetupError> {
+        let blocks = areas.blocks.0 * areas.blocks.1;
+        self.blocks = memory::values("what blocks tell", blocks)?;
+        self.sorted = memory::values("what blocks tell, sorted", blocks)?;
+        self.areas = memory::values("what areas tell", areas.count.0 * areas.count.1)?;
+        Ok(())
+    }
+
+    /// Sets it to what luma tells.
+    pub fn by_luma(
+        &mut self,
+        areas: Areas,
+        depth: u32,
+        of_blocks: &[u8],
+        blocks: &[Block],
+        errors: &[BlockError],
+    ) {
+        let flickers = flickers(errors);
+        self.by_blocks(blocks.len(), |block| {
+            let is_whole = blocks[block].samples == SAMPLES;
+            is_whole.then(|| errors[block].luma_noise(&blocks[block], flickers, depth)).flatten()
+        });
+        self.of_frame(of_blocks, SAMPLES);
+        // Flat blocks near black and white may be those of bars.
+        let is_bar = |block: usize| [0, LEVELS as u8 - 1].contains(&of_blocks[block]);
+        let is_repeat = |block: &usize| match self.blocks[*block] {
+            Some(noise) => noise == 0,
+            None => errors[*block].is_flat_repeat(&blocks[*block]) && !is_bar(*block),
+        };
+        let asked = (0..blocks.len()).step_by(step(blocks.len()));
+        self.is_clean = REPEATS * asked.clone().filter(is_repeat).count() > asked.count();
+        if self.is_clean {
+            self.frame.iter_mut().flatten().for_each(|noise| *noise = 0);
+        }
+        // Where the search does not find what it must find, differences do not tell noise.
+        let is_lost = |told: &Self, levels: &Levels, block: usize| {
+            let level = usize::from(of_blocks[block]);
+            let noise = levels[level].or(levels[ALL]).or(told.frame[level]).or(told.frame[ALL]);
+            blocks[block].is_lost(noise.unwrap_or(0), errors[block].difference(flickers), depth)
+        };
+        let telling = (0..blocks.len()).filter(|&block| self.blocks[block].is_some());
+        let all = telling.clone().count();
+        let lost = telling.filter(|&block| is_lost(self, &Levels::default(), block)).count();
+        self.trust = TRUST.min(TRUST * (4 * all as u64).saturating_sub(16 * lost as u64) / all.max(1) as u64);
+        self.lost = 256 * lost / all.max(1);
+        self.of_areas(areas, of_blocks, SAMPLES);
+        for area in 0..self.areas.len() {
+            let levels = self.areas[area];
+            let telling =
+                areas.blocks(area).filter(|&block| self.blocks[block].is_some_and(|noise| noise > 0));
+            let lost = telling.clone().filter(|&block| is_lost(self, &levels, block)).count();
+            if LOST * lost > telling.count() {
+                self.areas[area] = Levels::default();
+            }
+        }
+    }
+
+    /// Sets what blocks tell.
+    pub fn by_blocks(&mut self, count: usize, tell: impl Fn(usize) -> Option<u64>) {
+        self.blocks.clear();
+        let step = step(count);
+        self.blocks.extend((0..count).map(|block| if block % step == 0 { tell(block) } else { None }));
+    }
+
+    /// Sorts what those of `within` tell that `counts` by level. Returns where each level ends.
+    fn sort(
+        &mut self,
+        levels: &[u8],
+        within: impl Iterator<Item = usize> + Clone,
+        counts: impl Fn(u64) -> bool,
+    ) -> [usize; LEVELS] {
+        let Self { blocks, sorted, .. } = self;
+        let telling = within.filter_map(|block| {
+            let noise = blocks[block].filter(|noise| counts(*noise))?;
+            Some((usize::from(levels[block]), noise))
+        });
+        let mut ends = [0; LEVELS];
+        telling.clone().for_each(|(level, _)| ends[level] += 1);
+        let mut start = 0;
+        for end in &mut ends {
+            (*end, start) = (start, start + *end);
+        }
+        sorted.clear();
+        sorted.resize(start, 0);
+        for (level, noise) in telling {
+            sorted[ends[level]] = noise;
+            ends[level] += 1;
+        }
+        ends
+    }
+
+    /// Sets the noise of the frame, whose blocks have so many `samples`.
+    pub fn of_frame(&mut self, levels: &[u8], samples: u64) {
+        let ends = self.sort(levels, 0..levels.len(), |_| true);
+        let mut start = 0;
+        for (level, end) in ends.into_iter().enumerate() {
+            let told = &mut self.sorted[start..end];
+            self.frame[level] = if told.len() < LEAST_OF_LEVEL { None } else { noise_of(told, samples) };
+            start = end;
+        }
+        self.frame[ALL] = noise_of(&mut self.sorted, samples);
+        let most = MOST_OF_LEVEL * self.frame[ALL].unwrap_or(0);
+        self.frame[..ALL].iter_mut().flatten().for_each(|noise| *noise = most.min(*noise));
+    }
+
+    /// Sets the noise of areas in which blocks agree.
+    pub fn of_areas(&mut self, areas: Areas, of_blocks: &[u8], samples: u64) {
+        self.areas.clear();
+        for area in 0..areas.count.0 * areas.count.1 {
+            let ends = self.sort(of_blocks, areas.blocks(area), |noise| noise > 0);
+            let Self { frame, trust, sorted, .. } = self;
+            let of = |told: &mut [u64], level: usize| {
+                if told.len() < LEAST_OF_AREA {
+                    return None;
+                }
+                let noise = noise_of(told, samples)?;
+                let of_frame = frame[level].or(frame[ALL]).unwrap_or(0) * *trust / TRUST;
+                are_alike(told, noise, samples, of_frame / LITTLE).then_some(noise)
+            };
+            let mut levels = Levels::default();
+            let mut start = 0;
+            for (level, end) in ends.into_iter().enumerate() {
+                levels[level] = of(&mut sorted[start..end], level);
+                start = end;
+            }
+            levels[ALL] = of(&mut sorted[..], ALL);
+            self.areas.push(levels);
+        }
+    }
+}

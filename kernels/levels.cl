@@ -162,8 +162,11 @@ static inline uint compare_four_cut(uint c, uint r, uint cost)
 #elif FOUR_SAMPLES & FOUR_VABSDIFF4
     uint differences;
     asm("vabsdiff4.u32.u32.u32 %0, %1, %2, %3;" : "=r"(differences) : "r"(c), "r"(r), "r"(0));
-    // What exceeds the cut is taken off.
-    return add_four(differences, cost) - add_four(subtract_four(differences, CUT), 0);
+    // The top bit of each that reaches the cut, then all bits of it.
+    const uint tops = ((differences & 0x7f7f7f7fu) + (128 - CUT) * 0x01010101u) | differences;
+    uint reaches;
+    asm("prmt.b32 %0, %1, 0, 0xba98;" : "=r"(reaches) : "r"(tops));
+    return add_four((differences & ~reaches) | (CUT * 0x01010101u & reaches), cost);
 #else
     return add_four(as_uint(min(abs_diff(as_uchar4(c), as_uchar4(r)), (uchar4)(CUT))), cost);
 #endif

@@ -2,13 +2,23 @@
 
 use std::thread;
 
-use motion_search::backend::{self, DeviceSelector, Grouping};
+use motion_search::backend::{self, AvailableDevice, DeviceSelector, Grouping};
 use motion_search::estimator::{
     Algorithm, Device, EstimateError, Output, Parameters, Part, Prediction, Quality, Request, SetupError,
     Slot, Window,
 };
 use motion_search::tuning::{Kernel, Tuning};
-use test_support::{check_in_flight, check_stream, some_of, stream};
+use test_support::{check_in_flight, check_stream, some_of, stream, wanted_devices};
+
+/// The CPU, and the OpenCL devices that are wanted.
+fn devices() -> Vec<AvailableDevice> {
+    let mut devices = backend::devices();
+    let opencl = devices.split_off(1);
+    if !opencl.is_empty() {
+        devices.extend(wanted_devices(opencl, |device| &device.name));
+    }
+    devices
+}
 
 fn parameters() -> Parameters {
     let window = Window::symmetric(5, 4).unwrap();
@@ -28,7 +38,7 @@ fn open(device: &DeviceSelector, kernel: Kernel, tuning: &Tuning) -> Box<dyn Dev
 #[test]
 fn every_device_and_depth() {
     let frames = stream(61, 47, 12);
-    for device in backend::devices() {
+    for device in devices() {
         for depth in [1, 2, 4, 16] {
             let tuning = Tuning { depth: Some(depth), ..Tuning::default() };
             let mut opened = open(&device.selector, Kernel::Auto, &tuning);
@@ -52,7 +62,7 @@ fn every_device_and_depth() {
 #[test]
 fn hierarchical_search() {
     let window = Window::symmetric(1, 1).unwrap();
-    for device in backend::devices() {
+    for device in devices() {
         let cases = [((75, 51), 9, 8, Quality::Fast), ((133, 71), 4, 4, Quality::High)];
         for ((width, height), depth, block_size, quality) in some_of(2, cases) {
             let frames = stream(width, height, 24);
@@ -97,7 +107,7 @@ fn every_opencl_kernel_and_launch() {
 #[test]
 fn a_device_may_be_dropped_with_searches_in_flight() {
     let frames = stream(61, 47, 5);
-    for device in backend::devices() {
+    for device in devices() {
         for round in 0..20 {
             let tuning = Tuning { depth: Some(4), ..Tuning::default() };
             let mut opened = open(&device.selector, Kernel::Auto, &tuning);
@@ -129,7 +139,7 @@ fn a_device_may_be_dropped_with_searches_in_flight() {
 #[test]
 fn wrong_use_is_an_error_and_stops_nothing() {
     let frames = stream(61, 47, 3);
-    for device in backend::devices() {
+    for device in devices() {
         let tuning = Tuning { depth: Some(2), ..Tuning::default() };
         let mut opened = open(&device.selector, Kernel::Auto, &tuning);
         let part = Part::whole(&opened.info().parameters);

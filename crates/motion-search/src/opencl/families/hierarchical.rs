@@ -44,17 +44,17 @@ const WHOLE_LEVEL: SearchShape = SearchShape { columns: 8, rows: 8, items: 512 }
 const ONE_GROUP: usize = 60;
 
 /// Many groups of few cells, so that a level of less than [`FEW_CELLS`] cells for each unit of a GPU uses all of them.
-const MANY_GROUPS: SearchShape = SearchShape { columns: 8, rows: 2, items: 128 };
-const FEW_CELLS: usize = 90;
+const MANY_GROUPS: SearchShape = SearchShape { columns: 16, rows: 1, items: 128 };
+const FEW_CELLS: usize = 150;
 
 /// The least work, for large levels and for CPUs.
-const LEAST_WORK: SearchShape = SearchShape { columns: 8, rows: 4, items: 128 };
+const LEAST_WORK: SearchShape = SearchShape { columns: 16, rows: 2, items: 128 };
 
 /// The most searches of a launch, if so many are in flight on each queue: a power of two.
 const MOST_AT_ONCE: usize = 4;
 
 /// Bytes of local memory of the largest group.
-const LOCAL_MEMORY: usize = 20 << 10;
+const LOCAL_MEMORY: usize = 21 << 10;
 
 /// Bytes of a `CellMotion`, a `Peak` and a vector in 64ths of a sample.
 const MOTION: usize = 8;

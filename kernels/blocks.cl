@@ -40,25 +40,19 @@ static inline int mean_of_small_cell(__global const uchar *slot, Level level, in
 #define OWN_WEIGHT 16
 
 // Pass 13, an item a small cell. `size`: their grid. The offsets of the cells are those of the field from
-// cell `from` on. The strides lead from the fields and vectors of a search to those of the launch's next one.
-__kernel FIXED_GROUP void choose_small_cells(OF_EACH(__global const uchar *, current),
-                                             OF_EACH(__global const uchar *, reference),
+// cell `from` on.
+__kernel FIXED_GROUP void choose_small_cells(__global const uchar *current,
+                                             __global const uchar *reference,
                                              __global const CellMotion *fields,
                                              __global const int2 *cell_vectors, __global int2 *chosen,
-                                             Level level, int from, int2 size,
-                                             int field_stride, int vector_stride)
+                                             Level level, int from, int2 size)
 {
     const int index = (int)get_global_id(0);
     if (index >= size.x * size.y)
         return;
-    const int number = (int)get_group_id(2);
-    __global const uchar *own = OF_SEARCH(current), *other = OF_SEARCH(reference);
-    fields += number * field_stride;
-    cell_vectors += number * vector_stride;
-    chosen += number * size.x * size.y;
     const int2 small = (int2)(index % size.x, index / size.x), cell = small >> 1;
     const int2 side = 2 * (small & 1) - 1, last = size_in_cells(level) - 1;
-    const int mean = mean_of_small_cell(own, level, small);
+    const int mean = mean_of_small_cell(current, level, small);
     const int offset = BRIGHTNESS ? 0 : fields[from + cell.y * level.columns + cell.x].w;
     int2 vectors[4];
     int weights[4];
@@ -69,15 +63,15 @@ __kernel FIXED_GROUP void choose_small_cells(OF_EACH(__global const uchar *, cur
         const int2 near = clamp(cell + (int2)(k & 1, k >> 1) * side, (int2)(0), last);
         const int there = near.y * level.columns + near.x;
         vectors[k] = cell_vectors[there];
-        weights[k] = nearness * likeness(CELL_MEAN(cell_words(own, level)[there]), mean);
+        weights[k] = nearness * likeness(CELL_MEAN(cell_words(current, level)[there]), mean);
     }
     int least = INT_MAX;
     int2 best = 0;
     for (int k = 0; k < 4; ++k) {
         uint samples[CELL_WORDS], cost = 0;
-        read_cell(other, level, 4 * SMALL * small + round_shift(vectors[k], 4), samples);
+        read_cell(reference, level, 4 * SMALL * small + round_shift(vectors[k], 4), samples);
         for (int row = 0; row < SMALL; ++row) {
-            const uint word = word_at(own, level, SMALL * small + (int2)(0, row));
+            const uint word = word_at(current, level, SMALL * small + (int2)(0, row));
             cost = compare_four_cut(offset_four(word, offset), samples[2 * row], cost);
         }
         int energy = DATA_WEIGHT * (int)cost;
@@ -97,17 +91,13 @@ __kernel FIXED_GROUP void choose_small_cells(OF_EACH(__global const uchar *, cur
 #define TILE_CELLS (TILE_SIDE * TILE_SIDE)
 
 // The rest of pass 13.
-__kernel FIXED_GROUP void smooth_small_cells(OF_EACH(__global const uchar *, current),
+__kernel FIXED_GROUP void smooth_small_cells(__global const uchar *current,
                                              __global const int2 *chosen, __global int2 *small_vectors,
                                              Level level, int2 size)
 {
     __local int2 vectors[TILE_CELLS], drawn[TILE_CELLS];
     __local short means[TILE_CELLS];
     const int item = (int)get_local_id(0), items = (int)get_local_size(0);
-    __global const uchar *own = OF_SEARCH(current);
-    const int first = (int)get_group_id(2) * size.x * size.y;
-    chosen += first;
-    small_vectors += first;
     const int2 corner = tile_corner(size.x, AROUND);
     for (int start = 0; start < TILE_CELLS; start += items) {
         const int i = start + item;
@@ -115,7 +105,7 @@ __kernel FIXED_GROUP void smooth_small_cells(OF_EACH(__global const uchar *, cur
         if (i < TILE_CELLS) {
             const bool exists = has_cell(size, small);
             vectors[i] = exists ? chosen[small.y * size.x + small.x] : (int2)(0);
-            means[i] = exists ? (short)mean_of_small_cell(own, level, small) : (short)NO_CELL;
+            means[i] = exists ? (short)mean_of_small_cell(current, level, small) : (short)NO_CELL;
         }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -181,18 +171,14 @@ static inline int2 vector_of_block(__local const int2 *candidates, __local const
 //   candidates  the vector of cell k of the group's block b at b * PARTS + k
 //   distances   from it to those of the block's other cells; UINT_MAX if the frame ends before the cell
 //   costs       first 1 for each cell that exists, then the cost of part k at b * PARTS + k
-__kernel FIXED_GROUP void records(OF_EACH(__global const uchar *, current),
-                                  OF_EACH(__global const uchar *, reference), __global const int2 *cell_vectors,
-                                  OF_EACH(__global MotionVector *, vectors), Level frame, int2 size, int2 grid,
-                                  int vector_stride)
+__kernel FIXED_GROUP void records(__global const uchar *current,
+                                  __global const uchar *reference, __global const int2 *cell_vectors,
+                                  __global MotionVector *vectors, Level frame, int2 size, int2 grid)
 {
     __local int2 candidates[GROUP_PARTS];
     __local uint distances[GROUP_PARTS], costs[GROUP_PARTS];
     const int item = (int)get_local_id(0), items = (int)get_local_size(0);
     const int first_block = (int)get_group_id(0) * GROUP_BLOCKS;
-    __global const uchar *own = OF_SEARCH(current), *other = OF_SEARCH(reference);
-    __global MotionVector *target = OF_SEARCH(vectors);
-    cell_vectors += (int)get_group_id(2) * vector_stride;
     const int parts = min(GROUP_BLOCKS, grid.x * grid.y - first_block) * PARTS;
     for (int start = 0; start < parts; start += items) {
         const int i = start + item, index = first_block + i / PARTS, k = i % PARTS;
@@ -220,7 +206,7 @@ __kernel FIXED_GROUP void records(OF_EACH(__global const uchar *, current),
         if (i < parts) {
             const int2 block = (int2)(index % grid.x, index / grid.x), part = (int2)(k % SIDE, k / SIDE);
             const int2 vector = vector_of_block(candidates + first, distances + first);
-            costs[i] = cost_of_part(own, other, frame, block, part, round_shift(vector, 3));
+            costs[i] = cost_of_part(current, reference, frame, block, part, round_shift(vector, 3));
         }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -231,7 +217,7 @@ __kernel FIXED_GROUP void records(OF_EACH(__global const uchar *, current),
             MotionVector record = {(short)vector.x, (short)vector.y, 0};
             for (int k = first; k < first + PARTS; ++k)
                 record.cost += costs[k];
-            target[first_block + first / PARTS] = record;
+            vectors[first_block + first / PARTS] = record;
         }
     }
 }

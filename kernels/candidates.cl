@@ -95,11 +95,11 @@ typedef struct {
 static inline Search search_of(__global const uchar *current, __global const uchar *reference,
                                __global CellMotion *fields, Fields f)
 {
-    const int direction = (int)get_group_id(1), number = (int)get_group_id(2);
+    const int direction = (int)get_group_id(1);
     Search search;
     search.own = direction ? reference : current;
     search.other = direction ? current : reference;
-    search.fields = fields + (2 * number + direction) * f.opposite;
+    search.fields = fields + direction * f.opposite;
     return search;
 }
 

@@ -205,32 +205,32 @@ static inline int2 corner_of(Level level, int number)
     return (int2)(number % across * GROUP_COLUMNS, number / across * GROUP_ROWS);
 }
 
-__kernel FIXED_GROUP void start_level(OF_EACH(__global const uchar *, current),
-                                      OF_EACH(__global const uchar *, reference), __global CellMotion *fields,
+__kernel FIXED_GROUP void start_level(__global const uchar *current,
+                                      __global const uchar *reference, __global CellMotion *fields,
                                       Level level, Fields f)
 {
     __local Group group;
-    const Search s = search_of(OF_SEARCH(current), OF_SEARCH(reference), fields, f);
+    const Search s = search_of(current, reference, fields, f);
     start_cells(&group, s, level, f, corner_of(level, (int)get_group_id(0)));
 }
 
-__kernel FIXED_GROUP void improve_level(OF_EACH(__global const uchar *, current),
-                                        OF_EACH(__global const uchar *, reference), __global CellMotion *fields,
+__kernel FIXED_GROUP void improve_level(__global const uchar *current,
+                                        __global const uchar *reference, __global CellMotion *fields,
                                         Level level, Fields f, int step)
 {
     __local Group group;
-    const Search s = search_of(OF_SEARCH(current), OF_SEARCH(reference), fields, f);
+    const Search s = search_of(current, reference, fields, f);
     improve_cells(&group, s, level, f, corner_of(level, (int)get_group_id(0)), step);
 }
 
 // A group takes all cells of its direction: its barriers are enough between the iterations. Fields alternate, and the
 // first one is `f.to`.
-__kernel FIXED_GROUP void search_level(OF_EACH(__global const uchar *, current),
-                                       OF_EACH(__global const uchar *, reference), __global CellMotion *fields,
+__kernel FIXED_GROUP void search_level(__global const uchar *current,
+                                       __global const uchar *reference, __global CellMotion *fields,
                                        Level level, Fields f, int iterations)
 {
     __local Group group;
-    const Search s = search_of(OF_SEARCH(current), OF_SEARCH(reference), fields, f);
+    const Search s = search_of(current, reference, fields, f);
     const int2 groups = groups_of(level);
     // The coarsest level has so many candidates that it has a launch for its first field.
     for (int number = 0; number < groups.x * groups.y && f.parent_columns > 0; ++number)

@@ -12,25 +12,6 @@
 // Positions of cells and fields of vectors count cells row by row. No component of a vector is longer
 // than 5627 quarter samples, because each of at most 8 levels doubles what it gets and adds at most 7: 16 bits hold it.
 
-// Searches of a launch, 1, 2 or 4: of pairs of frames in slots of their own, so that the launches of small levels fill a
-// device. The third index of a group is the number of its search.
-#ifndef SEARCHES
-#define SEARCHES 1
-#endif
-
-// OF_EACH: arguments that each search of a launch has of its own; OF_SEARCH: the one of the group's search.
-#if SEARCHES == 1
-#define OF_EACH(type, name) type name
-#define OF_SEARCH(name) (name)
-#elif SEARCHES == 2
-#define OF_EACH(type, name) type name##0, type name##1
-#define OF_SEARCH(name) (get_group_id(2) == 0 ? name##0 : name##1)
-#else
-#define OF_EACH(type, name) type name##0, type name##1, type name##2, type name##3
-#define OF_SEARCH(name) \
-    (get_group_id(2) < 2 ? get_group_id(2) == 0 ? name##0 : name##1 : get_group_id(2) == 2 ? name##2 : name##3)
-#endif
-
 // Samples on a side of a cell, and words of four samples in a cell.
 #define CELL 8
 #define CELL_WORDS (CELL * CELL / 4)

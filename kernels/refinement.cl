@@ -129,16 +129,15 @@ static inline int inner_cell(int i)
 
 // Pass 8, of the direction that is the group's second index. If `finds_offsets`, the cells get the offsets of their
 // new vectors. Fields are cells from `from` and `to` on, those of direction 1 `opposite` further.
-__kernel FIXED_GROUP void check_level(OF_EACH(__global const uchar *, current),
-                                      OF_EACH(__global const uchar *, reference), __global CellMotion *fields,
+__kernel FIXED_GROUP void check_level(__global const uchar *current,
+                                      __global const uchar *reference, __global CellMotion *fields,
                                       Level level, int from, int to, int opposite, int finds_offsets)
 {
     __local CheckTile tile;
     const int item = (int)get_local_id(0), items = (int)get_local_size(0), direction = (int)get_group_id(1);
-    __global const uchar *own = direction ? OF_SEARCH(reference) : OF_SEARCH(current);
-    __global const uchar *other = direction ? OF_SEARCH(current) : OF_SEARCH(reference);
+    __global const uchar *own = direction ? reference : current;
+    __global const uchar *other = direction ? current : reference;
     __global const uint *words = cell_words(own, level);
-    fields += 2 * (int)get_group_id(2) * opposite;
     __global const CellMotion *field = fields + from + (direction ? opposite : 0);
     __global const CellMotion *backward = fields + from + (direction ? 0 : opposite);
     __global CellMotion *target = fields + to + (direction ? opposite : 0);
@@ -175,15 +174,14 @@ __kernel FIXED_GROUP void check_level(OF_EACH(__global const uchar *, current),
 }
 
 // Pass 12, for direction 0, of the two fields that `smooth` leaves.
-__kernel FIXED_GROUP void check_finest(OF_EACH(__global const uchar *, current),
+__kernel FIXED_GROUP void check_finest(__global const uchar *current,
                                        __global const int2 *smooth_vectors, __global int2 *target, Level level)
 {
     __local CheckTile tile;
     const int item = (int)get_local_id(0), items = (int)get_local_size(0);
-    const int cells = level.columns * level.rows, number = (int)get_group_id(2);
-    __global const uint *words = cell_words(OF_SEARCH(current), level);
-    __global const int2 *forward = smooth_vectors + 2 * number * cells, *backward = forward + cells;
-    target += number * cells;
+    const int cells = level.columns * level.rows;
+    __global const uint *words = cell_words(current, level);
+    __global const int2 *forward = smooth_vectors, *backward = forward + cells;
     const CheckScale scale = {64, 96};
     const int2 corner = tile_corner(level.columns, REFILL_STEPS);
     clear_tile(&tile);
@@ -244,18 +242,16 @@ static inline int2 lowest_point(int before, int middle, int after)
 #define REFINED_CELLS 64
 
 // Pass 9, of the direction that is the group's second index. The cells of a group follow each other.
-__kernel FIXED_GROUP void refine(OF_EACH(__global const uchar *, current),
-                                 OF_EACH(__global const uchar *, reference), __global const CellMotion *fields,
+__kernel FIXED_GROUP void refine(__global const uchar *current,
+                                 __global const uchar *reference, __global const CellMotion *fields,
                                  __global Peak *peaks, Level level, int from, int opposite)
 {
     __local int costs[4 * REFINED_CELLS];
     const int item = (int)get_local_id(0), items = (int)get_local_size(0), direction = (int)get_group_id(1);
     const int cells = level.columns * level.rows, first = (int)get_group_id(0) * REFINED_CELLS;
-    const int number = (int)get_group_id(2);
-    __global const uchar *own = direction ? OF_SEARCH(reference) : OF_SEARCH(current);
-    __global const uchar *other = direction ? OF_SEARCH(current) : OF_SEARCH(reference);
-    __global const CellMotion *field = fields + from + (2 * number + direction) * opposite;
-    peaks += 2 * number * cells;
+    __global const uchar *own = direction ? reference : current;
+    __global const uchar *other = direction ? current : reference;
+    __global const CellMotion *field = fields + from + direction * opposite;
     for (int start = 0; start < 4 * REFINED_CELLS; start += items) {
         const int i = start + item, index = first + i / 4, k = i % 4;
         if (i < 4 * REFINED_CELLS && index < cells)
@@ -292,17 +288,17 @@ static inline int2 smoothed(int2 vector, Pull pull, Peak peak)
 }
 
 // Passes 10 and 11, of the direction that is the group's second index. Fields of all cells of a direction follow
-// each other, and those of the launch's next search.
-__kernel FIXED_GROUP void smooth(OF_EACH(__global const uchar *, current),
-                                 OF_EACH(__global const uchar *, reference), __global const Peak *peaks,
+// each other.
+__kernel FIXED_GROUP void smooth(__global const uchar *current,
+                                 __global const uchar *reference, __global const Peak *peaks,
                                  __global int2 *smooth_vectors, Level level)
 {
     __local int2 vectors[2][SMOOTH_CELLS];
     __local short means[SMOOTH_CELLS];
     const int item = (int)get_local_id(0), items = (int)get_local_size(0), direction = (int)get_group_id(1);
     const int2 corner = tile_corner(level.columns, SMOOTH_MARGIN);
-    __global const uint *words = cell_words(direction ? OF_SEARCH(reference) : OF_SEARCH(current), level);
-    const int first = (2 * (int)get_group_id(2) + direction) * level.columns * level.rows;
+    __global const uint *words = cell_words(direction ? reference : current, level);
+    const int first = direction * level.columns * level.rows;
     peaks += first;
     smooth_vectors += first;
     for (int start = 0; start < SMOOTH_CELLS; start += items) {

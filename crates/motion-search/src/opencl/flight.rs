@@ -1,7 +1,7 @@
 //! Searches in flight: their queues, and the way of their vectors to the host.
 //!
 //! ```text
-//! Request ─▶ SearchPlan ─▶ waits for a batch ─▶ LaunchRequest, to the KernelFamily ─▶ QueuedBatch
+//! Request ─▶ SearchPlan ─▶ LaunchRequest, to the KernelFamily ──────────────────────────┐
 //!            BegunSearch: it is in flight                                              │
 //! vectors ◀─ FieldRoom: its memory on the host ◀─ QueuedSearch: it is on the device ◀──┘
 //! ```
@@ -65,7 +65,7 @@ impl Queues {
         &self.uploads[slot.index() % self.uploads.len()]
     }
 
-    /// The queue of batch number `turn`.
+    /// The queue of search number `turn`.
     pub(super) fn search(&self, turn: usize) -> &Arc<dyn Queue> {
         &self.searches[self.search_number(turn)]
     }
@@ -88,23 +88,11 @@ impl Queues {
     }
 }
 
-/// Searches that were queued together.
-struct QueuedBatch {
-    /// Done when all their frames are on the device and the searches are the next ones on their queue.
-    started: Event,
-    found: Event,
-}
-
-impl QueuedBatch {
-    /// Checks that neither event has failed.
-    fn check(&self) -> launcher::Result<()> {
-        [&self.started, &self.found].into_iter().try_for_each(Event::check)
-    }
-}
-
 /// A search on the device.
 struct QueuedSearch {
-    batch: Arc<QueuedBatch>,
+    /// Done when both frames are on the device and the search is the next one on its queue.
+    started: Event,
+    found: Event,
     /// Done when the vectors are on the host.
     read: Event,
 }
@@ -113,7 +101,7 @@ struct QueuedSearch {
 struct FieldRoom {
     device: Buffer,
     host: PinnedBlock,
-    /// The search whose vectors they are, as soon as it is queued.
+    /// The search whose vectors they are.
     queued: Option<QueuedSearch>,
 }
 
@@ -145,12 +133,6 @@ pub(super) struct Searches {
     rooms: Vec<FieldRoom>,
     /// The number of searches begun so far.
     begun: usize,
-    /// The latest ones, with their rooms, which are not queued yet: a batch takes the device less time than its searches
-    /// one after the other, and the host less time to queue.
-    waiting: Vec<(usize, SearchPlan)>,
-    /// The number of batches queued so far, and the latest one.
-    batches: usize,
-    latest: Option<Arc<QueuedBatch>>,
     /// When the previous search was done, by the device's clock.
     searched: Option<u64>,
     /// When its vectors were on the host.
@@ -185,9 +167,6 @@ impl Searches {
         Ok(Self {
             rooms: (0..info.depth).map(room).collect::<Result<_, SetupError>>()?,
             begun: 0,
-            waiting: Vec::new(),
-            batches: 0,
-            latest: None,
             searched: None,
             arrived: None,
             watch: context.watch().clone(),
@@ -199,64 +178,35 @@ impl Searches {
         })
     }
 
-    /// Starts a search. It is queued at once if the device has nothing else to do or the batch is full; else with the
-    /// next searches, or when it is finished. After an error, some of it may be running.
+    /// Starts a search: queues it and the download of its vectors. After an error, some of it may be running.
     pub(super) fn start_search(
         &mut self,
         plan: SearchPlan,
         slots: &FrameSlots,
     ) -> launcher::Result<BegunSearch> {
         self.watch.check()?;
-        let (room, begun) = (self.begun % self.rooms.len(), Instant::now());
-        self.rooms[room].queued = None;
-        self.waiting.push((room, plan));
-        let is_due = self.waiting.len() >= self.family.searches_at_once() || self.is_idle();
-        if is_due && let Err(error) = self.queue_waiting(slots) {
-            self.waiting.pop();
-            return Err(error);
-        }
-        self.begun = self.begun.wrapping_add(1);
-        Ok(BegunSearch { plan, room, begun })
-    }
-
-    /// Whether the latest batch is done. If it failed, that is reported when it is waited for.
-    fn is_idle(&self) -> bool {
-        self.latest.as_ref().is_none_or(|batch| batch.found.is_done().unwrap_or(true))
-    }
-
-    /// Queues the waiting searches and the downloads of their vectors, one flush each.
-    fn queue_waiting(&mut self, slots: &FrameSlots) -> launcher::Result<()> {
-        let Self { rooms, waiting, batches, family, queues, .. } = self;
-        let Some((_, SearchPlan { geometry, .. })) = waiting.first() else { return Ok(()) };
-        let queue = &**queues.search(*batches);
+        let Self { rooms, begun: turn, family, queues, .. } = self;
+        let (room, begun) = (*turn % rooms.len(), Instant::now());
+        let FieldRoom { device, host, queued } = &mut rooms[room];
+        *queued = None;
+        let (queue, queue_number) = (&**queues.search(*turn), queues.search_number(*turn));
         let frame = |slot| slots.get(slot).ok_or(launcher::Error::NO_FRAME);
-        let mut searches = Vec::with_capacity(waiting.len());
-        let mut ready = Vec::with_capacity(2 * waiting.len());
-        for &(room, SearchPlan { request, history, .. }) in waiting.iter() {
-            let [current, reference] = [frame(request.current)?, frame(request.reference)?];
-            ready.extend([current.1, reference.1]);
-            let vectors = &rooms[room].device;
-            searches.push(SearchBuffers { current: current.0, reference: reference.0, vectors, history });
-        }
-        let started = queue.barrier(&ready)?;
-        let queue_number = queues.search_number(*batches);
-        family.queue_searches(&LaunchRequest { queue, queue_number, searches: &searches, geometry })?;
-        let batch = Arc::new(QueuedBatch { started, found: queue.marker()? });
+        let SearchPlan { request, history, geometry, .. } = &plan;
+        let [current, reference] = [frame(request.current)?, frame(request.reference)?];
+        let started = queue.barrier(&[current.1, reference.1])?;
+        let buffers =
+            SearchBuffers { current: current.0, reference: reference.0, vectors: device, history: *history };
+        family.queue_search(&LaunchRequest { queue, queue_number, buffers, geometry })?;
+        let found = queue.marker()?;
         queue.flush()?;
-        let download = &queues.download;
-        for (room, plan) in waiting.iter() {
-            let FieldRoom { device, host, queued } = &mut rooms[*room];
-            let bytes = (size_of::<MotionVector>() * plan.blocks).min(host.bytes());
-            // SAFETY: the host's block has at least `bytes`. It lives as long as the device, which waits for its
-            // queues, and it is not read before the event is done.
-            let read = unsafe { download.begin_read(device, host.target(), bytes, &batch.found)? };
-            *queued = Some(QueuedSearch { batch: batch.clone(), read });
-        }
-        download.flush()?;
-        waiting.clear();
-        *batches = batches.wrapping_add(1);
-        self.latest = Some(batch);
-        Ok(())
+        let bytes = (size_of::<MotionVector>() * plan.blocks).min(host.bytes());
+        // SAFETY: the host's block has at least `bytes`. It lives as long as the device, which waits for its queues, and it
+        // is not read before the event is done.
+        let read = unsafe { queues.download.begin_read(device, host.target(), bytes, &found)? };
+        queues.download.flush()?;
+        *queued = Some(QueuedSearch { started, found, read });
+        *turn = turn.wrapping_add(1);
+        Ok(BegunSearch { plan, room, begun })
     }
 
     /// How long the oldest search may take from now on.
@@ -272,16 +222,12 @@ impl Searches {
         vectors: &mut [MotionVector],
         slots: &FrameSlots,
     ) -> launcher::Result<StageTimes> {
-        let is_queued = self.rooms[search.room].queued.is_some();
-        if !is_queued || (!self.waiting.is_empty() && self.is_idle()) {
-            self.queue_waiting(slots)?;
-        }
         let Some(queued) = self.rooms[search.room].queued.take() else {
             return Err(launcher::Error::NO_FRAME);
         };
         let (allowed, waiting) = (self.allowed(), Instant::now());
         self.watch.wait(&queued.read, allowed)?;
-        queued.batch.check()?;
+        [&queued.started, &queued.found].into_iter().try_for_each(Event::check)?;
         let arrived = Instant::now();
         self.copy_vectors(search, vectors);
         let times = self.times(search, &queued, slots, arrived);
@@ -302,16 +248,16 @@ impl Searches {
     fn times(
         &mut self,
         search: &BegunSearch,
-        QueuedSearch { batch, read }: &QueuedSearch,
+        QueuedSearch { started, found, read }: &QueuedSearch,
         slots: &FrameSlots,
         arrived: Instant,
     ) -> StageTimes {
         let Request { current, reference, .. } = search.plan.request;
-        let found = batch.found.ended();
+        let found = found.ended();
         let previous = std::mem::replace(&mut self.searched, found);
         let ready = [current, reference].into_iter().filter_map(|slot| slots.get(slot)?.1.ended()).max();
         // Some drivers note when a barrier was next in its queue, not when it was passed.
-        let start = batch.started.ended().max(ready).max(previous);
+        let start = started.ended().max(ready).max(previous);
         // Without the device's clock, everything counts as search since it was begun and the search before was over.
         let previous_arrived = self.arrived.replace(arrived);
         let begun = previous_arrived.map_or(search.begun, |previous| previous.max(search.begun));
@@ -333,15 +279,12 @@ impl Searches {
     ) -> launcher::Result<Duration> {
         self.queues.wait_for_all(&self.watch, Duration::MAX)?;
         let start = Instant::now();
-        let turns = Vec::from_iter(0..count.max(1) as usize);
-        for (batch, turns) in turns.chunks(self.family.searches_at_once()).enumerate() {
-            let room = |turn: usize| &self.rooms[turn % self.rooms.len()];
-            let buffers =
-                |&turn| SearchBuffers { current, reference, vectors: &room(turn).device, history: 0 };
-            self.family.queue_searches(&LaunchRequest {
-                queue: &**self.queues.search(batch),
-                queue_number: self.queues.search_number(batch),
-                searches: &turns.iter().map(buffers).collect::<Vec<_>>(),
+        for turn in 0..count.max(1) as usize {
+            let vectors = &self.rooms[turn % self.rooms.len()].device;
+            self.family.queue_search(&LaunchRequest {
+                queue: &**self.queues.search(turn),
+                queue_number: self.queues.search_number(turn),
+                buffers: SearchBuffers { current, reference, vectors, history: 0 },
                 geometry,
             })?;
         }
@@ -351,7 +294,6 @@ impl Searches {
 
     /// Forgets all searches. None may be running.
     pub(super) fn clear(&mut self) {
-        self.waiting.clear();
         (self.searched, self.arrived) = (None, None);
     }
 }

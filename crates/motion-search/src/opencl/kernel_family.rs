@@ -12,14 +12,9 @@ use crate::tuning::{Kernel, Tuning};
 
 /// One way to search a frame: its kernels, their buffers, and how they are launched.
 pub(super) trait KernelFamily: Send {
-    /// Queues everything that finds the vectors of each search, on the queue of `request` or before what
+    /// Queues everything that finds the vectors of a search, on the queue of `request` or before what
     /// follows on it.
-    fn queue_searches(&mut self, request: &LaunchRequest<'_>) -> launcher::Result<()>;
-
-    /// The most searches of a request.
-    fn searches_at_once(&self) -> usize {
-        1
-    }
+    fn queue_search(&mut self, request: &LaunchRequest<'_>) -> launcher::Result<()>;
 
     /// Bytes that it needs behind the frame in each slot.
     fn prepared_bytes(&self) -> usize {
@@ -58,21 +53,20 @@ pub(super) struct SearchBuffers<'a> {
     pub(super) history: usize,
 }
 
-/// Searches that are queued together, and what is searched of their frames.
+/// A search that is to be queued, and what is searched of its frames.
 pub(super) struct LaunchRequest<'a> {
     pub(super) queue: &'a dyn Queue,
     /// The number of the queue among those of searches, less than [`BuildContext::search_queues`].
     pub(super) queue_number: usize,
-    /// At least one, and at most [`KernelFamily::searches_at_once`].
-    pub(super) searches: &'a [SearchBuffers<'a>],
+    pub(super) buffers: SearchBuffers<'a>,
     /// The blocks and displacements that are searched: all that the family was built for, or a part.
     pub(super) geometry: &'a Geometry,
 }
 
 impl<'a> LaunchRequest<'a> {
-    /// The buffers of the current frame, the reference frame and the vectors of the only search.
+    /// The buffers of the current frame, the reference frame and the vectors.
     pub(super) fn buffers(&self) -> [Arg<'a>; 3] {
-        let SearchBuffers { current, reference, vectors, .. } = self.searches[0];
+        let SearchBuffers { current, reference, vectors, .. } = self.buffers;
         [current, reference, vectors].map(Arg::Buffer)
     }
 }

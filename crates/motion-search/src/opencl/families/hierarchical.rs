@@ -1,14 +1,12 @@
 //! Hierarchical search (`kernels/hierarchical.cl`, `refinement.cl`, `blocks.cl`): a launch a pass, from the coarsest
 //! level to the finest.
 //!
-//! What depends on one frame alone is made when the frame is loaded, and lies behind it in its slot (`pyramid.rs`). A
-//! search has fields of its own, 1.6 bytes a sample: as many for each queue as searches are queued together. To queue
-//! some 35 launches takes the host longer than the search of a small frame takes a large GPU, and small levels leave
-//! most of such a GPU idle: so a launch takes several searches.
+//! What depends on one frame alone is made when the frame is loaded, and lies behind it in its slot (`pyramid.rs`). The
+//! searches of a queue share their fields, 1.6 bytes a sample.
 
 use bytemuck::{Pod, Zeroable};
 
-use super::super::kernel_family::{BuildContext, KernelFamily, LaunchRequest, SearchBuffers, int};
+use super::super::kernel_family::{BuildContext, KernelFamily, LaunchRequest, int};
 use super::super::launcher::{self, Arg, Buffer, Queue};
 use super::super::program::KernelFile;
 use super::pyramid::{LevelArg, Pass, PyramidMaker, SlotPlan};
@@ -50,9 +48,6 @@ const FEW_CELLS: usize = 150;
 /// The least work, for large levels and for CPUs.
 const LEAST_WORK: SearchShape = SearchShape { columns: 16, rows: 2, items: 128 };
 
-/// The most searches of a launch, if so many are in flight on each queue: a power of two.
-const MOST_AT_ONCE: usize = 4;
-
 /// Bytes of local memory of the largest group.
 const LOCAL_MEMORY: usize = 21 << 10;
 
@@ -89,47 +84,28 @@ fn field_tiles([columns, rows]: [i32; 2]) -> usize {
     (columns as usize).div_ceil(TILE) * (rows as usize).div_ceil(TILE)
 }
 
-/// The searches of a request, and the arguments of kernels that each has of its own: `OF_EACH` in `levels.cl`.
-struct Batch<'a> {
+/// A search, and the arguments of kernels that are its own.
+struct Search<'a> {
     queue: &'a dyn Queue,
     memory: &'a SearchMemory,
-    searches: usize,
-    current: Vec<Arg<'a>>,
-    reference: Vec<Arg<'a>>,
-    records: Vec<Arg<'a>>,
+    current: Arg<'a>,
+    reference: Arg<'a>,
+    records: Arg<'a>,
 }
 
-impl<'a> Batch<'a> {
-    /// For kernels that take up to `at_once` searches.
-    fn new(request: &LaunchRequest<'a>, memory: &'a SearchMemory, at_once: usize) -> Self {
-        let searches = request.searches;
-        let each = |buffer: fn(&SearchBuffers<'a>) -> &'a Buffer| {
-            // A kernel never reads the arguments of searches past the last.
-            let last = searches.last().into_iter().cycle();
-            searches.iter().chain(last).take(at_once).map(|search| Arg::Buffer(buffer(search))).collect()
-        };
-        Self {
-            queue: request.queue,
-            memory,
-            searches: searches.len(),
-            current: each(|search| search.current),
-            reference: each(|search| search.reference),
-            records: each(|search| search.vectors),
-        }
+impl<'a> Search<'a> {
+    fn new(request: &LaunchRequest<'a>, memory: &'a SearchMemory) -> Self {
+        let [current, reference, records] = request.buffers();
+        Self { queue: request.queue, memory, current, reference, records }
     }
 
-    /// Queues so many groups for each search. The arguments are `args`, one after the other.
+    /// Queues so many groups.
     ///
     /// # Safety
     /// As [`Queue::launch`].
-    unsafe fn launch(
-        &self,
-        pass: &mut Pass,
-        args: &[&[Arg<'_>]],
-        [x, y]: [usize; 2],
-    ) -> launcher::Result<()> {
+    unsafe fn launch(&self, pass: &mut Pass, args: &[Arg<'_>], [x, y]: [usize; 2]) -> launcher::Result<()> {
         // SAFETY: the caller guarantees it.
-        unsafe { pass.launch(self.queue, &args.concat(), [x, y, self.searches]) }
+        unsafe { pass.launch(self.queue, args, [x, y, 1]) }
     }
 }
 
@@ -167,11 +143,10 @@ impl LevelLaunches {
         plan: &SlotPlan,
         preset: &Preset,
         number: usize,
-        at_once: usize,
     ) -> Result<Self, SetupError> {
         let (level, is_finest) = (plan.levels()[number], number == 0);
         let directions = if number >= preset.checked_from { 2 } else { 1 };
-        let costs = search_options(plan, preset, number, at_once);
+        let costs = search_options(plan, preset, number);
         let differences = if is_finest { 24 } else { 48 };
         let jumps = i32::from(!is_finest || preset.jumps_on_finest);
         let level_size = level.size_in_cells().map(|side| side as usize);
@@ -182,7 +157,7 @@ impl LevelLaunches {
             let groups = level_size[0].div_ceil(columns) * level_size[1].div_ceil(rows);
             Ok::<_, SetupError>(CellPass { pass, groups })
         };
-        let has_few_cells = at_once * directions * level.cells() < FEW_CELLS * build.device.compute_units;
+        let has_few_cells = directions * level.cells() < FEW_CELLS * build.device.compute_units;
         let shape = if build.is_gpu() && has_few_cells { MANY_GROUPS } else { LEAST_WORK };
         let is_coarsest = number + 1 == plan.levels().len();
         // On a CPU a launch costs little, and PoCL compiles this kernel for a third of the time of all.
@@ -205,22 +180,22 @@ impl LevelLaunches {
     }
 
     /// Queues the search, whose first field is `fields.to`. Afterwards that is the last one.
-    fn queue(&mut self, batch: &Batch<'_>, fields: &mut FieldsArg) -> launcher::Result<()> {
+    fn queue(&mut self, search: &Search<'_>, fields: &mut FieldsArg) -> launcher::Result<()> {
         let Self { level, directions, iterations, .. } = *self;
-        let Batch { current, reference, .. } = batch;
-        let buffer = Arg::Buffer(&batch.memory.fields);
+        let Search { current, reference, .. } = *search;
+        let buffer = Arg::Buffer(&search.memory.fields);
         if let Some(CellPass { pass, groups }) = &mut self.start {
-            let args: [&[_]; 3] = [current, reference, &[buffer, level.arg(), fields.arg()]];
+            let args = [current, reference, buffer, level.arg(), fields.arg()];
             let groups = [*groups, directions];
-            // SAFETY: a group writes cells of its own; each search has two fields a direction and level, and what is
-            // read of the slots lies in their planes.
-            unsafe { batch.launch(pass, &args, groups)? };
+            // SAFETY: a group writes cells of its own; there are two fields a direction and level, and what is read of the
+            // slots lies in their planes.
+            unsafe { search.launch(pass, &args, groups)? };
         }
         match &mut self.rest {
             Rest::OneGroup(pass) => {
-                let args = [buffer, level.arg(), fields.arg(), int(iterations)];
+                let args = [current, reference, buffer, level.arg(), fields.arg(), int(iterations)];
                 // SAFETY: as above.
-                unsafe { batch.launch(pass, &[current, reference, &args], [1, directions])? };
+                unsafe { search.launch(pass, &args, [1, directions])? };
                 (0..iterations).for_each(|_| fields.swap());
             }
             Rest::Iterations(CellPass { pass, groups }) => {
@@ -228,9 +203,9 @@ impl LevelLaunches {
                 for iteration in 0..iterations {
                     fields.swap();
                     let step = int(if iteration < 2 { 2 } else { 1 });
-                    let args = [buffer, level.arg(), fields.arg(), step];
+                    let args = [current, reference, buffer, level.arg(), fields.arg(), step];
                     // SAFETY: as above.
-                    unsafe { batch.launch(pass, &[current, reference, &args], groups)? };
+                    unsafe { search.launch(pass, &args, groups)? };
                 }
             }
         }
@@ -238,14 +213,14 @@ impl LevelLaunches {
     }
 }
 
-/// The options of kernels for `at_once` searches, which compare cells of level `number`.
-fn search_options(plan: &SlotPlan, preset: &Preset, number: usize, at_once: usize) -> String {
+/// The options of kernels that compare cells of level `number`.
+fn search_options(plan: &SlotPlan, preset: &Preset, number: usize) -> String {
     let cut = preset.cuts[usize::from(number > 0)];
     let brightness = i32::from(number > 0 || plan.levels().len() == 1);
-    format!(" -D SEARCHES={at_once} -D CUT={cut} -D BRIGHTNESS={brightness}")
+    format!(" -D CUT={cut} -D BRIGHTNESS={brightness}")
 }
 
-/// What the searches of a batch write to, besides their vectors: first what the first search writes to, then the next.
+/// What the searches of a queue write to, one after the other, besides their vectors.
 struct SearchMemory {
     /// Two fields a direction and level, of which iterations read one and write the other.
     fields: Buffer,
@@ -260,13 +235,12 @@ struct SearchMemory {
 }
 
 impl SearchMemory {
-    fn new(build: &BuildContext<'_>, plan: &SlotPlan, at_once: usize) -> Result<Self, SetupError> {
-        let finest = at_once * plan.levels()[0].cells();
-        let small_cells =
-            if build.parameters.block_size < CELL { at_once * build.grid().blocks() } else { 1 };
+    fn new(build: &BuildContext<'_>, plan: &SlotPlan) -> Result<Self, SetupError> {
+        let finest = plan.levels()[0].cells();
+        let small_cells = if build.parameters.block_size < CELL { build.grid().blocks() } else { 1 };
         let small = || build.buffer("the vectors of small cells", VECTOR * small_cells);
         Ok(Self {
-            fields: build.buffer("the fields of all levels", 4 * MOTION * at_once * plan.cells)?,
+            fields: build.buffer("the fields of all levels", 4 * MOTION * plan.cells)?,
             peaks: build.buffer("the refined vectors", 2 * PEAK * finest)?,
             smooth: build.buffer("the smoothed vectors", 2 * VECTOR * finest)?,
             checked: build.buffer("the checked vectors", VECTOR * finest)?,
@@ -287,7 +261,7 @@ struct SearchPasses {
     grid: Grid,
     block_size: usize,
     /// Of each level, finest first.
-    searches: Vec<LevelLaunches>,
+    levels: Vec<LevelLaunches>,
     check: Pass,
     refine: Pass,
     smooth: Pass,
@@ -300,8 +274,6 @@ struct SearchPasses {
 pub(super) struct HierarchicalFamily {
     pyramid: PyramidMaker,
     passes: SearchPasses,
-    /// The most searches of a request.
-    at_once: usize,
     /// One for each queue.
     memory: Vec<SearchMemory>,
 }
@@ -314,10 +286,7 @@ impl HierarchicalFamily {
             return Err(build.unsupported(reason, "choose device native"));
         }
         let (preset, plan) = (build.parameters.quality.preset(), SlotPlan::new(build));
-        let depth = build.searches();
-        // A power of two, and so many that each queue has a batch.
-        let at_once = 1 << (depth / build.search_queues()).clamp(1, MOST_AT_ONCE).ilog2();
-        let options = search_options(&plan, &preset, 0, at_once);
+        let options = search_options(&plan, &preset, 0);
         let pass = |file, name, items| Pass::new(build, file, name, items, &options);
         let block_size = build.parameters.block_size;
         let small_cells = (block_size < CELL).then(|| {
@@ -326,15 +295,14 @@ impl HierarchicalFamily {
                 smooth: pass(KernelFile::Blocks, c"smooth_small_cells", BLOCK_ITEMS)?,
             })
         });
-        let search = |number| LevelLaunches::new(build, &plan, &preset, number, at_once);
+        let level = |number| LevelLaunches::new(build, &plan, &preset, number);
         Ok(Self {
             pyramid: PyramidMaker::new(build)?,
             memory: (0..build.search_queues())
-                .map(|_| SearchMemory::new(build, &plan, at_once))
+                .map(|_| SearchMemory::new(build, &plan))
                 .collect::<Result<_, _>>()?,
-            at_once,
             passes: SearchPasses {
-                searches: (0..plan.levels().len()).map(search).collect::<Result<_, _>>()?,
+                levels: (0..plan.levels().len()).map(level).collect::<Result<_, _>>()?,
                 check: pass(KernelFile::Refinement, c"check_level", REFINEMENT_ITEMS)?,
                 refine: pass(KernelFile::Refinement, c"refine", REFINEMENT_ITEMS)?,
                 smooth: pass(KernelFile::Refinement, c"smooth", REFINEMENT_ITEMS)?,
@@ -351,12 +319,12 @@ impl HierarchicalFamily {
 
 impl SearchPasses {
     /// Queues the search of all levels, and the checks of their fields. Returns the first cell of the finest field.
-    fn search_levels(&mut self, batch: &Batch<'_>) -> launcher::Result<Arg<'static>> {
-        let Self { plan, searches, check, .. } = self;
-        let Batch { current, reference, .. } = batch;
+    fn search_levels(&mut self, search: &Search<'_>) -> launcher::Result<Arg<'static>> {
+        let Self { plan, levels, check, .. } = self;
+        let Search { current, reference, .. } = *search;
         let (mut parents, mut parent_columns, mut parent_rows) = (0, 0, 0);
-        for (number, search) in searches.iter_mut().enumerate().rev() {
-            let level = search.level;
+        for (number, launches) in levels.iter_mut().enumerate().rev() {
+            let level = launches.level;
             let mut fields = FieldsArg {
                 from: level.first_cell + plan.cells as i32,
                 to: level.first_cell,
@@ -365,18 +333,18 @@ impl SearchPasses {
                 parent_rows,
                 opposite: 2 * plan.cells as i32,
             };
-            search.queue(batch, &mut fields)?;
-            if !search.is_finest && search.directions == 2 {
+            launches.queue(search, &mut fields)?;
+            if !launches.is_finest && launches.directions == 2 {
                 fields.swap();
                 let indices = [fields.from, fields.to, fields.opposite].map(Arg::Int);
                 let [from, to, opposite] = indices;
                 // Those of level 1 are used on level 0.
                 let finds_offsets = int(usize::from(number == 1));
-                let args =
-                    [Arg::Buffer(&batch.memory.fields), level.arg(), from, to, opposite, finds_offsets];
-                let groups = [field_tiles(level.size_in_cells()), search.directions];
+                let fields = Arg::Buffer(&search.memory.fields);
+                let args = [current, reference, fields, level.arg(), from, to, opposite, finds_offsets];
+                let groups = [field_tiles(level.size_in_cells()), launches.directions];
                 // SAFETY: a group takes a tile of cells, and reads no other outside the level.
-                unsafe { batch.launch(check, &[current, reference, &args], groups)? };
+                unsafe { search.launch(check, &args, groups)? };
             }
             (parents, [parent_columns, parent_rows]) = (fields.to, level.size_in_cells());
         }
@@ -385,74 +353,68 @@ impl SearchPasses {
 
     /// Queues what makes vectors in 64ths of a sample from the finest field, which begins at cell `found`. Returns
     /// whether they are the checked ones.
-    fn refine(&mut self, batch: &Batch<'_>, found: Arg<'_>) -> launcher::Result<bool> {
-        let (level, directions) = (self.plan.levels()[0], self.searches[0].directions);
-        let Batch { memory, current, reference, .. } = batch;
+    fn refine(&mut self, search: &Search<'_>, found: Arg<'_>) -> launcher::Result<bool> {
+        let (level, directions) = (self.plan.levels()[0], self.levels[0].directions);
+        let Search { memory, current, reference, .. } = *search;
         let [fields, peaks, smooth, checked] =
             [&memory.fields, &memory.peaks, &memory.smooth, &memory.checked].map(Arg::Buffer);
         let opposite = int(2 * self.plan.cells);
-        let args = [fields, peaks, level.arg(), found, opposite];
+        let args = [current, reference, fields, peaks, level.arg(), found, opposite];
         let groups = [level.cells().div_ceil(REFINED_CELLS), directions];
-        // SAFETY: a group takes cells of its own; each search has a peak and a vector a cell and direction.
-        unsafe { batch.launch(&mut self.refine, &[current, reference, &args], groups)? };
+        // SAFETY: a group takes cells of its own; there is a peak and a vector a cell and direction.
+        unsafe { search.launch(&mut self.refine, &args, groups)? };
         let tiles = field_tiles(level.size_in_cells());
-        let args = [peaks, smooth, level.arg()];
+        let args = [current, reference, peaks, smooth, level.arg()];
         // SAFETY: a group takes a tile of cells, and reads no other outside the level.
-        unsafe { batch.launch(&mut self.smooth, &[current, reference, &args], [tiles, directions])? };
+        unsafe { search.launch(&mut self.smooth, &args, [tiles, directions])? };
         if directions == 2 {
-            let args = [smooth, checked, level.arg()];
+            let args = [current, smooth, checked, level.arg()];
             // SAFETY: as above.
-            unsafe { batch.launch(&mut self.check_finest, &[current, &args], [tiles, 1])? };
+            unsafe { search.launch(&mut self.check_finest, &args, [tiles, 1])? };
         }
         Ok(directions == 2)
     }
 
     /// Queues what makes the records from the vectors of cells, which are the checked ones or else the smooth ones.
-    fn make_records(&mut self, batch: &Batch<'_>, found: Arg<'_>, is_checked: bool) -> launcher::Result<()> {
+    fn make_records(
+        &mut self,
+        search: &Search<'_>,
+        found: Arg<'_>,
+        is_checked: bool,
+    ) -> launcher::Result<()> {
         let level = self.plan.levels()[0];
-        let Batch { memory, current, reference, records, .. } = batch;
+        let Search { memory, current, reference, records, .. } = *search;
         let (mut size, grid) = (level.size_in_cells(), [self.grid.columns as i32, self.grid.rows as i32]);
         let grid_arg = Arg::Struct(bytemuck::bytes_of(&grid));
-        // The vectors of one search, and how far those of the next one are behind them.
-        let (mut vectors, mut stride) = match is_checked {
-            true => (Arg::Buffer(&memory.checked), level.cells()),
-            false => (Arg::Buffer(&memory.smooth), 2 * level.cells()),
-        };
+        let mut vectors = Arg::Buffer(if is_checked { &memory.checked } else { &memory.smooth });
         if let Some(SmallCellPasses { choose, smooth }) = &mut self.small_cells {
             let [fields, chosen, smoothed] =
                 [&memory.fields, &memory.small[0], &memory.small[1]].map(Arg::Buffer);
-            let strides = [int(4 * self.plan.cells), int(stride)];
-            let args = [fields, vectors, chosen, level.arg(), found, grid_arg];
+            let args = [current, reference, fields, vectors, chosen, level.arg(), found, grid_arg];
             let groups = [self.grid.blocks().div_ceil(choose.items), 1];
-            // SAFETY: small cells are blocks, and each search has a vector each; items past the last do nothing.
-            unsafe { batch.launch(choose, &[current, reference, &args, &strides], groups)? };
-            let args = [chosen, smoothed, level.arg(), grid_arg];
+            // SAFETY: small cells are blocks, and have a vector each; items past the last do nothing.
+            unsafe { search.launch(choose, &args, groups)? };
+            let args = [current, chosen, smoothed, level.arg(), grid_arg];
             // SAFETY: a group takes a tile of small cells, and reads no other outside the grid.
-            unsafe { batch.launch(smooth, &[current, &args], [field_tiles(grid), 1])? };
-            (size, vectors, stride) = (grid, smoothed, self.grid.blocks());
+            unsafe { search.launch(smooth, &args, [field_tiles(grid), 1])? };
+            (size, vectors) = (grid, smoothed);
         }
         let (frame, size) = (&self.plan.pyramid.frame, Arg::Struct(bytemuck::bytes_of(&size)));
-        let args = [frame.arg(), size, grid_arg, int(stride)];
         // `GROUP_BLOCKS` in the kernel.
         let group_blocks = RECORD_PARTS / self.block_size.div_ceil(CELL).pow(2);
         let groups = [self.grid.blocks().div_ceil(group_blocks), 1];
-        let args: [&[_]; 5] = [current, reference, &[vectors], records, &args];
-        // SAFETY: a group takes blocks of its own, and each search has a record each; the frames have margins for
-        // what is read.
-        unsafe { batch.launch(&mut self.records, &args, groups) }
+        let args = [current, reference, vectors, records, frame.arg(), size, grid_arg];
+        // SAFETY: a group takes blocks of its own, which have a record each; the frames have margins for what is read.
+        unsafe { search.launch(&mut self.records, &args, groups) }
     }
 }
 
 impl KernelFamily for HierarchicalFamily {
-    fn queue_searches(&mut self, request: &LaunchRequest<'_>) -> launcher::Result<()> {
-        let batch = Batch::new(request, &self.memory[request.queue_number], self.at_once);
-        let found = self.passes.search_levels(&batch)?;
-        let is_checked = self.passes.refine(&batch, found)?;
-        self.passes.make_records(&batch, found, is_checked)
-    }
-
-    fn searches_at_once(&self) -> usize {
-        self.at_once
+    fn queue_search(&mut self, request: &LaunchRequest<'_>) -> launcher::Result<()> {
+        let search = Search::new(request, &self.memory[request.queue_number]);
+        let found = self.passes.search_levels(&search)?;
+        let is_checked = self.passes.refine(&search, found)?;
+        self.passes.make_records(&search, found, is_checked)
     }
 
     fn prepared_bytes(&self) -> usize {

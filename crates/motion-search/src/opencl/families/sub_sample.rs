@@ -87,8 +87,8 @@ impl RefinedFamily {
 }
 
 impl KernelFamily for RefinedFamily {
-    fn queue_searches(&mut self, request: &LaunchRequest<'_>) -> launcher::Result<()> {
-        self.search.queue_searches(request)?;
+    fn queue_search(&mut self, request: &LaunchRequest<'_>) -> launcher::Result<()> {
+        self.search.queue_search(request)?;
         let RefinementShape { items, lanes, .. } = self.shape;
         let ([current, reference, vectors], geometry) = (request.buffers(), request.geometry.arg());
         let groups = [request.geometry.blocks().div_ceil(lanes), 1];

@@ -66,7 +66,7 @@ impl KernelFamily for ThreeStepGroups {
         true
     }
 
-    fn queue_searches(&mut self, request: &LaunchRequest<'_>) -> launcher::Result<()> {
+    fn queue_search(&mut self, request: &LaunchRequest<'_>) -> launcher::Result<()> {
         let Self { ref steps, items, lanes, .. } = *self;
         let [current, reference, vectors] = request.buffers();
         let sums = Arg::Local(2 * size_of::<u32>() * items * lanes);
@@ -102,7 +102,7 @@ impl KernelFamily for ThreeStepItems {
         true
     }
 
-    fn queue_searches(&mut self, request: &LaunchRequest<'_>) -> launcher::Result<()> {
+    fn queue_search(&mut self, request: &LaunchRequest<'_>) -> launcher::Result<()> {
         let Self { ref steps, items, .. } = *self;
         let [current, reference, vectors] = request.buffers();
         let args = [current, reference, vectors, steps.limits(), steps.first(), request.geometry.arg()];

@@ -65,7 +65,7 @@ impl KernelFamily for TiledFamily {
         self.divides_window.then_some(self.group.tile_rows)
     }
 
-    fn queue_searches(&mut self, request: &LaunchRequest<'_>) -> launcher::Result<()> {
+    fn queue_search(&mut self, request: &LaunchRequest<'_>) -> launcher::Result<()> {
         let ([current, reference, vectors], shape) = (request.buffers(), self.group.arg(request.geometry));
         let shape = Arg::Struct(bytemuck::bytes_of(&shape));
         let args = [current, reference, vectors, shape, request.geometry.arg()];

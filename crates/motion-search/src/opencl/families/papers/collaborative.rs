@@ -108,7 +108,7 @@ fn line_bytes(items: usize, row_bytes: usize) -> usize {
 }
 
 impl KernelFamily for CollaborativeFamily {
-    fn queue_searches(&mut self, request: &LaunchRequest<'_>) -> launcher::Result<()> {
+    fn queue_search(&mut self, request: &LaunchRequest<'_>) -> launcher::Result<()> {
         let Self { kernel, costs, launcher, reduction, .. } = self;
         let (items, geometry, job_items) = (self.items, request.geometry, self.job_items);
         let all = Jobs { first: 0, count: geometry.candidates() };

@@ -82,7 +82,7 @@ impl KernelFamily for EliminationFamily {
         None
     }
 
-    fn queue_searches(&mut self, request: &LaunchRequest<'_>) -> launcher::Result<()> {
+    fn queue_search(&mut self, request: &LaunchRequest<'_>) -> launcher::Result<()> {
         let (group, geometry) = (&self.shape.group, request.geometry);
         let (columns, rows) = (geometry.columns as usize, geometry.rows as usize);
         let reached = rows * group.block + geometry.window_rows as usize - 1;
@@ -96,7 +96,7 @@ impl KernelFamily for EliminationFamily {
         unsafe { request.queue.launch(&mut self.sum_parts, &args, groups, [group.items, 1])? };
 
         let shape = group.arg(geometry);
-        let last = &mut self.last[request.searches[0].history];
+        let last = &mut self.last[request.buffers.history];
         let args = [
             current,
             reference,

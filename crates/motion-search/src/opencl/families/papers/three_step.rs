@@ -47,7 +47,7 @@ impl ThreeStepSamples {
 }
 
 impl KernelFamily for ThreeStepSamples {
-    fn queue_searches(&mut self, request: &LaunchRequest<'_>) -> launcher::Result<()> {
+    fn queue_search(&mut self, request: &LaunchRequest<'_>) -> launcher::Result<()> {
         let Self { steps, items, choice_items, .. } = self;
         let ([current, reference, vectors], geometry) = (request.buffers(), request.geometry.arg());
         let (costs, winners) = (Arg::Buffer(&self.costs), Arg::Buffer(&self.winners));

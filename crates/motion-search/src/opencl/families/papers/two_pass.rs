@@ -77,7 +77,7 @@ impl TwoPassFamily {
 }
 
 impl KernelFamily for TwoPassFamily {
-    fn queue_searches(&mut self, request: &LaunchRequest<'_>) -> launcher::Result<()> {
+    fn queue_search(&mut self, request: &LaunchRequest<'_>) -> launcher::Result<()> {
         let (tile, all) = (self.tile, request.geometry.blocks());
         let ([current, reference, vectors], geometry) = (request.buffers(), request.geometry.arg());
         for first in (0..all).step_by(self.blocks_at_once) {

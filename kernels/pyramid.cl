@@ -72,9 +72,13 @@ static inline void halve_tile(__local const uchar *finer, int finer_pitch, __loc
 // The word at `s`, smoothed: two sums at a time in the halves of a word.
 static inline uint smooth_word(__local const uint *s)
 {
-    const uint word = s[0], left = word << 8 | s[-1] >> 24, right = word >> 8 | s[1] << 24;
-    const uint2 sums = numbers_of(s[-SOURCE_WORDS]) + numbers_of(s[SOURCE_WORDS]) + numbers_of(left) +
-                       numbers_of(right) + 4u * numbers_of(word) + 0x00040004u;
+    const uint word = s[0];
+    const uint2 numbers = numbers_of(word);
+    // Those of the samples to the left, and to the right.
+    const uint2 left = (uint2)(s[-1] >> 24 | (word << 8 & 0xff0000u), numbers.x);
+    const uint2 right = (uint2)(numbers.y, (word >> 16 & 0xffu) | (s[1] & 0xffu) << 16);
+    const uint2 sums = numbers_of(s[-SOURCE_WORDS]) + numbers_of(s[SOURCE_WORDS]) + left + right + 4u * numbers +
+                       0x00040004u;
     return (sums.x >> 3 & 0x00ff00ffu) | (sums.y >> 3 & 0x00ff00ffu) << 8;
 }
 

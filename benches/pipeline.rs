@@ -109,11 +109,12 @@ fn main() {
 fn measure(line: &str, scene: &Scene, job: &Job, device: &AvailableDevice, place: Place) {
     let element = |depth| format!("{} device=\"{}\" pipeline-depth={depth}", job.element, device.selector);
     let elements = [("identity".into(), ""), (element(1), job.caps), (element(job.depth), job.caps)];
+    let uploaded = (place == Place::Cuda).then(|| scene.upload());
     let (mut rates, mut alone) = ([const { Vec::new() }; 3], Vec::new());
     // In turn, so that all see the same machine.
     for _ in 0..RUNS {
         for ((element, caps), rates) in elements.iter().zip(&mut rates) {
-            rates.push(scene.play(element, caps, place));
+            rates.push(scene.play(element, caps, place, uploaded.as_ref()));
         }
         alone.push(job.search.map_or(f64::NAN, |search| scene.search(search, device)));
     }
@@ -129,6 +130,13 @@ fn measure(line: &str, scene: &Scene, job: &Job, device: &AvailableDevice, place
         one / identity,
         several / identity
     );
+}
+
+/// Frames in memory of CUDA, and the context that they are in.
+struct Uploaded {
+    caps: gst::Caps,
+    buffers: Vec<gst::Buffer>,
+    context: gst::Context,
 }
 
 /// Texture that moves by (3, 2) samples a frame, with grain.
@@ -202,10 +210,9 @@ impl Scene {
     }
 
     /// Frames a second that go into `element`, from those that warm it up to EOS.
-    fn play(&self, element: &str, caps: &str, place: Place) -> f64 {
-        let uploaded = (place == Place::Cuda).then(|| self.upload());
-        let source_caps = match &uploaded {
-            Some((caps, ..)) => caps.clone(),
+    fn play(&self, element: &str, caps: &str, place: Place, uploaded: Option<&Uploaded>) -> f64 {
+        let source_caps = match uploaded {
+            Some(uploaded) => uploaded.caps.clone(),
             None => self.info.to_caps().expect("caps"),
         };
         let features = if uploaded.is_some() { "(memory:CUDAMemory)" } else { "" };
@@ -219,27 +226,24 @@ impl Scene {
         source.set_format(gst::Format::Time);
         source.set_block(true);
         source.set_max_bytes(4 * self.info.size() as u64);
-        if let Some((.., context)) = &uploaded {
-            pipeline.set_context(context);
+        if let Some(uploaded) = uploaded {
+            pipeline.set_context(&uploaded.context);
         }
         pipeline.set_state(gst::State::Playing).expect("PLAYING");
         // Devices are opened and the first frames are through before the clock starts; as many as are waited for.
-        let uploaded_or_own = |index: usize| match &uploaded {
-            Some((_, buffers, _)) => buffers[index].copy(),
-            None => self.buffer(index, None),
+        let frames = |allocator: Option<&gst::Allocator>| match uploaded {
+            Some(uploaded) => uploaded.buffers.clone(),
+            None => (0..FRAMES).map(|index| self.buffer(index, allocator)).collect(),
         };
-        for index in 0..WARM_UP {
-            source.push_buffer(self.at(uploaded_or_own(index), index)).expect("a frame");
+        for (index, buffer) in frames(None).into_iter().enumerate().take(WARM_UP) {
+            source.push_buffer(self.at(buffer, index)).expect("a frame");
         }
         pipeline.state(gst::ClockTime::from_seconds(120)).0.expect("preroll");
         while source.current_level_bytes() > 0 {
             std::thread::yield_now();
         }
         let allocator = if place == Place::Device { self.offered(&pipeline) } else { None };
-        let buffers = match uploaded {
-            Some((_, buffers, _)) => buffers,
-            None => (0..FRAMES).map(|index| self.buffer(index, allocator.as_ref())).collect(),
-        };
+        let buffers: Vec<_> = frames(allocator.as_ref());
         let bus = pipeline.bus().expect("a bus");
         let (start, mut count) = (Instant::now(), 0_u32);
         for index in WARM_UP.. {
@@ -268,8 +272,8 @@ impl Scene {
         buffer
     }
 
-    /// The frames in memory of CUDA, with their caps and the context that they are in.
-    fn upload(&self) -> (gst::Caps, Vec<gst::Buffer>, gst::Context) {
+    /// The frames in memory of CUDA.
+    fn upload(&self) -> Uploaded {
         let launch =
             "appsrc name=source ! cudaupload ! video/x-raw(memory:CUDAMemory) ! appsink name=sink sync=false";
         let pipeline =
@@ -291,7 +295,7 @@ impl Scene {
         pipeline.set_state(gst::State::Null).expect("NULL");
         let caps = samples[0].caps_owned().expect("caps");
         let buffers = samples.iter().map(|sample| sample.buffer_owned().expect("a buffer")).collect();
-        (caps, buffers, context.expect("the context of cudaupload"))
+        Uploaded { caps, buffers, context: context.expect("the context of cudaupload") }
     }
 
     /// The allocator that the element offers.

@@ -41,8 +41,7 @@ static inline int mean_of_small_cell(__global const uchar *slot, Level level, in
 
 // Pass 13, an item a small cell. `size`: their grid. The offsets of the cells are those of the field from
 // cell `from` on.
-__kernel FIXED_GROUP void choose_small_cells(__global const uchar *current,
-                                             __global const uchar *reference,
+__kernel FIXED_GROUP void choose_small_cells(__global const uchar *current, __global const uchar *reference,
                                              __global const CellMotion *fields,
                                              __global const int2 *cell_vectors, __global int2 *chosen,
                                              Level level, int from, int2 size)
@@ -171,8 +170,8 @@ static inline int2 vector_of_block(__local const int2 *candidates, __local const
 //   candidates  the vector of cell k of the group's block b at b * PARTS + k
 //   distances   from it to those of the block's other cells; UINT_MAX if the frame ends before the cell
 //   costs       first 1 for each cell that exists, then the cost of part k at b * PARTS + k
-__kernel FIXED_GROUP void records(__global const uchar *current,
-                                  __global const uchar *reference, __global const int2 *cell_vectors,
+__kernel FIXED_GROUP void records(__global const uchar *current, __global const uchar *reference,
+                                  __global const int2 *cell_vectors,
                                   __global MotionVector *vectors, Level frame, int2 size, int2 grid)
 {
     __local int2 candidates[GROUP_PARTS];

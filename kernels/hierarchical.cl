@@ -5,7 +5,7 @@
 // the direction of their index.
 //
 //   fields   CellMotion of cell i of a field at its first index + i; the fields of direction 1 lie `opposite`
-//            cells further on, those of the launch's next search as many cells behind these
+//            cells further on
 //
 // A group takes GROUP_COLUMNS x GROUP_ROWS cells, its members. Its items first list the candidates of all members,
 // then compare whatever candidate is next, because members differ in how many different ones they have. The order in
@@ -205,8 +205,8 @@ static inline int2 corner_of(Level level, int number)
     return (int2)(number % across * GROUP_COLUMNS, number / across * GROUP_ROWS);
 }
 
-__kernel FIXED_GROUP void start_level(__global const uchar *current,
-                                      __global const uchar *reference, __global CellMotion *fields,
+__kernel FIXED_GROUP void start_level(__global const uchar *current, __global const uchar *reference,
+                                      __global CellMotion *fields,
                                       Level level, Fields f)
 {
     __local Group group;
@@ -214,8 +214,8 @@ __kernel FIXED_GROUP void start_level(__global const uchar *current,
     start_cells(&group, s, level, f, corner_of(level, (int)get_group_id(0)));
 }
 
-__kernel FIXED_GROUP void improve_level(__global const uchar *current,
-                                        __global const uchar *reference, __global CellMotion *fields,
+__kernel FIXED_GROUP void improve_level(__global const uchar *current, __global const uchar *reference,
+                                        __global CellMotion *fields,
                                         Level level, Fields f, int step)
 {
     __local Group group;
@@ -225,8 +225,8 @@ __kernel FIXED_GROUP void improve_level(__global const uchar *current,
 
 // A group takes all cells of its direction: its barriers are enough between the iterations. Fields alternate, and the
 // first one is `f.to`.
-__kernel FIXED_GROUP void search_level(__global const uchar *current,
-                                       __global const uchar *reference, __global CellMotion *fields,
+__kernel FIXED_GROUP void search_level(__global const uchar *current, __global const uchar *reference,
+                                       __global CellMotion *fields,
                                        Level level, Fields f, int iterations)
 {
     __local Group group;

@@ -129,8 +129,8 @@ static inline int inner_cell(int i)
 
 // Pass 8, of the direction that is the group's second index. If `finds_offsets`, the cells get the offsets of their
 // new vectors. Fields are cells from `from` and `to` on, those of direction 1 `opposite` further.
-__kernel FIXED_GROUP void check_level(__global const uchar *current,
-                                      __global const uchar *reference, __global CellMotion *fields,
+__kernel FIXED_GROUP void check_level(__global const uchar *current, __global const uchar *reference,
+                                      __global CellMotion *fields,
                                       Level level, int from, int to, int opposite, int finds_offsets)
 {
     __local CheckTile tile;
@@ -242,8 +242,8 @@ static inline int2 lowest_point(int before, int middle, int after)
 #define REFINED_CELLS 64
 
 // Pass 9, of the direction that is the group's second index. The cells of a group follow each other.
-__kernel FIXED_GROUP void refine(__global const uchar *current,
-                                 __global const uchar *reference, __global const CellMotion *fields,
+__kernel FIXED_GROUP void refine(__global const uchar *current, __global const uchar *reference,
+                                 __global const CellMotion *fields,
                                  __global Peak *peaks, Level level, int from, int opposite)
 {
     __local int costs[4 * REFINED_CELLS];
@@ -289,8 +289,8 @@ static inline int2 smoothed(int2 vector, Pull pull, Peak peak)
 
 // Passes 10 and 11, of the direction that is the group's second index. Fields of all cells of a direction follow
 // each other.
-__kernel FIXED_GROUP void smooth(__global const uchar *current,
-                                 __global const uchar *reference, __global const Peak *peaks,
+__kernel FIXED_GROUP void smooth(__global const uchar *current, __global const uchar *reference,
+                                 __global const Peak *peaks,
                                  __global int2 *smooth_vectors, Level level)
 {
     __local int2 vectors[2][SMOOTH_CELLS];

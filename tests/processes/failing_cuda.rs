@@ -60,20 +60,19 @@ fn set_up(scratch: &Scratch, test: &str) -> Option<PathBuf> {
     driver.map(|driver| faulty_driver(scratch, &driver))
 }
 
-/// Lets `command` use the driver in `folder`, which has this fault.
-fn with_fault(command: &mut Command, folder: &Path, fault: &str) {
-    let others = std::env::var("LD_LIBRARY_PATH").unwrap_or_default();
-    command.env("LD_LIBRARY_PATH", format!("{}:{others}", folder.display())).env("CUDA_FAULT", fault);
+/// `command`, with the driver in the folder and its fault if both are given.
+fn with_fault(mut command: Command, fault: Option<(&Path, &str)>) -> Command {
+    if let Some((folder, fault)) = fault {
+        let others = std::env::var("LD_LIBRARY_PATH").unwrap_or_default();
+        command.env("LD_LIBRARY_PATH", format!("{}:{others}", folder.display())).env("CUDA_FAULT", fault);
+    }
+    command
 }
 
 /// What becomes of the stream with `settings`, and the vectors as CSV.
 fn search(scratch: &Scratch, settings: &str, fault: Option<(&Path, &str)>) -> (Output, String) {
-    let mut command = scratch.gst_search(FRAMES, settings, "vectors.csv");
-    if let Some((folder, fault)) = fault {
-        with_fault(&mut command, folder, fault);
-    }
-    let output = command.output().expect("gst-launch-1.0 is part of GStreamer's tools");
-    (output, fs::read_to_string(scratch.path("vectors.csv")).unwrap_or_default())
+    let command = with_fault(scratch.gst_search(FRAMES, settings, "vectors.csv"), fault);
+    scratch.run_for_text(command, "vectors.csv")
 }
 
 /// The calls by which a frame is uploaded, searched, waited for and downloaded, after the first search.
@@ -134,7 +133,7 @@ fn opencl_launches_where_cuda_cannot_be_opened() {
 fn opencl_launches_after_a_context_is_broken() {
     let scratch = Scratch::new("cuda-broken");
     let Some(folder) = set_up(&scratch, "opencl_launches_after_a_context_is_broken") else { return };
-    let run = |device: &str, fault: Option<&str>| {
+    let run = |device: &str, fault: Option<(&Path, &str)>| {
         let mut command = scratch.gst_launch();
         command
             .args("-m concat name=all ! motionestimate algorithm=hierarchical".split(' '))
@@ -144,14 +143,10 @@ fn opencl_launches_after_a_context_is_broken() {
             command.args("videotestsrc num-buffers=8 pattern=ball motion=sweep !".split(' '));
             command.args([&format!("video/x-raw,format=I420,{size}"), "!", "all."]);
         }
-        if let Some(fault) = fault {
-            with_fault(&mut command, &folder, fault);
-        }
-        let output = command.output().expect("gst-launch-1.0 is part of GStreamer's tools");
-        (output, fs::read_to_string(scratch.path("vectors.csv")).unwrap_or_default())
+        scratch.run_for_text(with_fault(command, fault), "vectors.csv")
     };
     let (_, expected) = run("native", None);
-    let (output, vectors) = run("NVIDIA", Some("break cuMemcpyDtoHAsync_v2 3"));
+    let (output, vectors) = run("NVIDIA", Some((&folder, "break cuMemcpyDtoHAsync_v2 3")));
     let text = text(&output);
     assert!(output.status.success(), "{text}");
     assert_eq!(text.matches("WARNING").count(), 1, "{text}");
@@ -163,25 +158,14 @@ fn opencl_launches_after_a_context_is_broken() {
 fn frames_are_made_where_cuda_is_lost() {
     let scratch = Scratch::new("cuda-frames");
     let Some(folder) = set_up(&scratch, "frames_are_made_where_cuda_is_lost") else { return };
-    let run = |device: &str, fault: Option<&str>| {
-        let frames = scratch.path("frames.raw");
-        let mut command = scratch.gst_launch();
-        command
-            .args("-m videotestsrc num-buffers=8 pattern=ball motion=sweep !".split(' '))
-            .args("video/x-raw,format=I420,width=96,height=80,framerate=25/1 ! motioninterpolate".split(' '))
-            .arg(format!("device={device}"))
-            .args("! video/x-raw,framerate=75/1 ! filesink".split(' '))
-            .arg(format!("location={}", frames.display()));
-        if let Some(fault) = fault {
-            with_fault(&mut command, &folder, fault);
-        }
-        let output = command.output().expect("gst-launch-1.0 is part of GStreamer's tools");
-        (output, fs::read(frames).unwrap_or_default())
+    let run = |device: &str, fault: Option<(&Path, &str)>| {
+        let command = scratch.gst_interpolate(8, &format!("device={device}"), "frames.raw");
+        scratch.run(with_fault(command, fault), "frames.raw")
     };
     let (_, expected) = run("native", None);
     assert!(expected.len() > 96 * 80 * 3 / 2 * 20, "{} bytes", expected.len());
     for fault in ["lose cuGraphLaunch 5", "break cuGraphLaunch 5", "break cuMemcpyHtoDAsync_v2 9"] {
-        let (output, frames) = run("NVIDIA", Some(fault));
+        let (output, frames) = run("NVIDIA", Some((&folder, fault)));
         let text = text(&output);
         assert!(output.status.success(), "{fault}: {text}");
         assert!(text.contains("continuing on native"), "{fault}: {text}");

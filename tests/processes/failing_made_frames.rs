@@ -1,6 +1,5 @@
 //! An OpenCL device that is lost in mid-stream: PoCL behind calls that begin to fail.
 
-use std::fs;
 use std::process::Output;
 use test_support::Extent;
 
@@ -18,20 +17,12 @@ fn interpolate(
     lost: Option<(&str, u32)>,
     hangs: bool,
 ) -> (Output, Vec<u8>) {
-    let frames = scratch.path("frames.raw");
-    let mut command = scratch.gst_launch();
-    command
-        .args(format!("-m videotestsrc num-buffers={FRAMES} pattern=ball motion=sweep").split(' '))
-        .args("! video/x-raw,format=I420,width=96,height=80,framerate=25/1 ! motioninterpolate".split(' '))
-        .args(settings.split(' '))
-        .args("! video/x-raw,framerate=75/1 ! filesink".split(' '))
-        .arg(format!("location={}", frames.display()));
+    let mut command = scratch.gst_interpolate(FRAMES, settings, "frames.raw");
     if let Some((call, after)) = lost {
         let kind = if hangs { "stall" } else { "lose" };
         with_fault(&mut command, &format!("{kind} {call} {after}"));
     }
-    let output = command.output().expect("gst-launch-1.0 is part of GStreamer's tools");
-    (output, fs::read(frames).unwrap_or_default())
+    scratch.run(command, "frames.raw")
 }
 
 fn check(name: &str, call: (&str, u32), hangs: bool) {

@@ -1,7 +1,6 @@
 //! An OpenCL device that is lost in mid-stream: PoCL behind calls that begin to fail. Each is in a
 //! process of its own, which loads the plugin as a user's does.
 
-use std::fs;
 use std::process::Output;
 use test_support::Extent;
 
@@ -30,8 +29,7 @@ fn search(scratch: &Scratch, settings: &str, lost: Option<Lost<'_>>) -> (Output,
         }
         with_fault(&mut command, &format!("{kind} {call} {after}"));
     }
-    let output = command.output().expect("gst-launch-1.0 is part of GStreamer's tools");
-    (output, fs::read_to_string(scratch.path("vectors.csv")).unwrap_or_default())
+    scratch.run_for_text(command, "vectors.csv")
 }
 
 /// The first call in which each stage of a frame's way fails, and a number of them that is made within

@@ -64,6 +64,33 @@ impl Scratch {
             .arg(format!("location={}", self.path(name).display()));
         command
     }
+
+    /// `gst-launch-1.0` that makes two frames between each two of `frames` small ones with `settings` of the element, and
+    /// writes all to the file `name`.
+    pub fn gst_interpolate(&self, frames: usize, settings: &str, name: &str) -> Command {
+        let mut command = self.gst_launch();
+        command
+            .args(format!("-m videotestsrc num-buffers={frames} pattern=ball motion=sweep").split(' '))
+            .args(
+                "! video/x-raw,format=I420,width=96,height=80,framerate=25/1 ! motioninterpolate".split(' '),
+            )
+            .args(settings.split(' '))
+            .args("! video/x-raw,framerate=75/1 ! filesink".split(' '))
+            .arg(format!("location={}", self.path(name).display()));
+        command
+    }
+
+    /// What becomes of `command`, and what it has written to the file `name`.
+    pub fn run(&self, mut command: Command, name: &str) -> (Output, Vec<u8>) {
+        let output = command.output().expect("gst-launch-1.0 is part of GStreamer's tools");
+        (output, fs::read(self.path(name)).unwrap_or_default())
+    }
+
+    /// The same, of text.
+    pub fn run_for_text(&self, command: Command, name: &str) -> (Output, String) {
+        let (output, written) = self.run(command, name);
+        (output, String::from_utf8(written).expect("text"))
+    }
 }
 
 /// The OpenCL layer that lets calls fail.

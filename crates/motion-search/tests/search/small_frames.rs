@@ -10,6 +10,8 @@ use motion_search::opencl::{self, DeviceKind, OpenCl, OpenClDevice, OpenClInterp
 use motion_search::tuning::{Kernel, Launch, Tuning};
 use test_support::{Case, Content, Noise, check, frames, wanted_devices};
 
+/// Those that are wanted, without the context that `all_devices` keeps open: with it oclgrind tells of a race in
+/// `refine_sub_sample`, for a reason that was not found.
 fn devices() -> Vec<OpenClDevice> {
     wanted_devices(opencl::devices(), |device| &device.name)
 }

@@ -12,6 +12,7 @@ mod cell_sources;
 mod cells;
 mod choice;
 mod chroma_pairs;
+mod detail;
 mod frame_maker;
 mod interpolator;
 mod luma_points;
@@ -31,6 +32,7 @@ mod weighting;
 
 pub(crate) use cell_sources::{CellSource, Chroma, ChromaWork, DeepLuma, with_chroma};
 pub(crate) use cells::{PlaneCell, RegisterCell};
+pub(crate) use detail::{CentredBlock, LEAST_DETAIL};
 pub use frame_maker::{FrameFormat, FrameMaker, FrameQuality, InterpolationError, LoadedPair};
 pub use interpolator::Interpolator;
 pub(crate) use luma_points::LumaPoints;
@@ -39,7 +41,6 @@ pub(crate) use rules::{AHEAD, BLOCK, PREFETCHED, halved_parameters, halvings, ha
 #[cfg(feature = "opencl")]
 pub(crate) use rules::{HYPOTHESES, block_of, check_field, coarse_grid, found_grid, grid, halved};
 pub use rules::{SEARCHED_SAMPLES, search_parameters};
-pub(crate) use scene_cut::{minus_mean, resembles};
 pub(crate) use search_frame::SearchFrames;
 pub use search_input::SearchInput;
 pub(crate) use stored_samples::BandMut;

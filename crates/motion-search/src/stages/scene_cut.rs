@@ -10,11 +10,8 @@ use rayon::prelude::*;
 
 use super::{SearchedFrames, Stage};
 use crate::estimator::{EstimateError, FrameView, MotionVector, Output, Parameters, SetupError};
-use crate::interpolation::{BLOCK, SearchFrames, halvings, minus_mean, resembles};
+use crate::interpolation::{BLOCK, CentredBlock, LEAST_DETAIL, SearchFrames, halvings};
 use crate::simd::{InstructionSet, Instructions, Level, Work};
-
-/// The detail that a cell has at least in both frames so that it counts: two levels a sample.
-const LEAST_DETAIL: u32 = 2 * (BLOCK * BLOCK) as u32;
 
 /// One cell in as many of those with detail counts at least where anything can be said.
 const LEAST_COUNTED: usize = 8;
@@ -145,24 +142,19 @@ impl<E: InstructionSet> Work<E, DetailSums> for DetailRow<'_> {
         for column in 0..current.width() / BLOCK {
             let (x, y) = ((BLOCK * column) as i32, (BLOCK * row) as i32);
             let vector = of_row[block_of(column, grid.columns)];
-            let cell = minus_mean(current, (x, y));
-            let before = minus_mean(reference, (x, y));
-            let matched = minus_mean(reference, (x + whole(vector.x), y + whole(vector.y)));
-            let (mut detail, mut detail_before, mut still, mut moved) = (0, 0, 0, 0);
-            for at in 0..BLOCK * BLOCK {
-                detail += u32::from(cell[at].unsigned_abs());
-                detail_before += u32::from(before[at].unsigned_abs());
-                still += u32::from(cell[at].abs_diff(before[at]));
-                moved += u32::from(cell[at].abs_diff(matched[at]));
-            }
+            let cell = CentredBlock::<E>::load(current, (x, y));
+            let before = CentredBlock::load(reference, (x, y));
+            let matched = CentredBlock::load(reference, (x + whole(vector.x), y + whole(vector.y)));
+            let (detail, detail_before) = (cell.detail(), before.detail());
             sums.detailed += usize::from(detail.max(detail_before) >= LEAST_DETAIL);
             let detail = detail.min(detail_before);
             if detail >= LEAST_DETAIL {
                 sums.counted += 1;
                 sums.detail += u64::from(detail);
                 // Another contrast alone, as in a strobe, is no mismatch.
-                let is_same = resembles(&cell, &before) || resembles(&cell, &matched);
-                sums.mismatch += if is_same { 0 } else { u64::from(still.min(moved)) };
+                let is_same = cell.resembles(&before) || cell.resembles(&matched);
+                let mismatch = || cell.difference(&before).min(cell.difference(&matched));
+                sums.mismatch += if is_same { 0 } else { u64::from(mismatch()) };
             }
         }
         sums

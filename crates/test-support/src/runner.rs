@@ -1,37 +1,49 @@
 //! One runner that compares every implementation of a search with the oracle.
 
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex};
+
 use motion_search::estimator::prediction::median_predictors;
 use motion_search::estimator::{
-    Algorithm, Device, EstimateError, Frame, MotionField, MotionVector, Output, Part, Prediction, Request,
-    Slot, oracle, search,
+    Algorithm, Device, EstimateError, Frame, FrameView, MotionField, MotionVector, Output, Parameters, Part,
+    Prediction, Request, Slot, oracle, search,
 };
 use motion_search::session::{Options, Session, WeightedDevice};
 
 use crate::cases::Case;
 use crate::frames::{eight_bits, in_memory_of, padded};
 
+/// The parameters, and the samples of the current and of the reference frame, of a search by the oracle.
+type Search = (String, [Vec<u8>; 2]);
+
+/// What the oracle finds. It searches each pair of frames once in a process: most tests search the same frames on several
+/// devices, with several kernels or cut in several ways, and the oracle takes most of their time.
+fn expected_field(
+    parameters: &Parameters,
+    current: &FrameView<'_>,
+    reference: &FrameView<'_>,
+) -> Arc<MotionField> {
+    static FOUND: LazyLock<Mutex<HashMap<Search, Arc<MotionField>>>> = LazyLock::new(Mutex::default);
+    let samples = |view: &FrameView<'_>| (0..view.height()).flat_map(|y| view.row(y)).copied().collect();
+    let formats = [current.format(), reference.format()];
+    let search = (format!("{parameters:?} {formats:?}"), [samples(current), samples(reference)]);
+    if let Some(field) = FOUND.lock().expect("no panic").get(&search) {
+        return field.clone();
+    }
+    let field = Arc::new(oracle::search(parameters, current, reference));
+    FOUND.lock().expect("no panic").insert(search, field.clone());
+    field
+}
+
 /// Compares a device with the oracle on `case`, in both slots and with padded rows.
 ///
 /// # Panics
 /// If a vector or a cost differs.
 pub fn check(case: &Case, device: &mut dyn Device) {
-    check_against(&expected(case), case, device);
-}
-
-/// As [`check`], for each of `devices`: the oracle, which takes most of the time, searches once for all of them.
-pub fn check_each(case: &Case, devices: impl Iterator<Item = impl Device>) {
-    let expected = expected(case);
-    devices.for_each(|mut device| check_against(&expected, case, &mut device));
-}
-
-/// What the oracle finds from the reference to the current frame, and with the roles changed.
-fn expected(case: &Case) -> [MotionField; 2] {
-    let (reference, current) = (case.reference.view(), case.current.view());
-    [(&current, &reference), (&reference, &current)]
-        .map(|(current, reference)| oracle::search(&case.parameters, current, reference))
-}
-
-fn check_against([forwards, backwards]: &[MotionField; 2], case: &Case, device: &mut dyn Device) {
+    let views = [case.reference.view(), case.current.view()];
+    let [forwards, backwards] = [(1, 0), (0, 1)].map(|(current, reference): (usize, usize)| {
+        expected_field(&case.parameters, &views[current], &views[reference])
+    });
     let mut output = Output::new(forwards.vectors.len());
     output.vectors.fill(MotionVector { x: -1, y: -1, cost: 0xdead });
     let name = format!("{} {} on {}", device.info().kernel, device.info().name, case.name);
@@ -56,6 +68,11 @@ fn compare(name: &str, columns: usize, expected: &[MotionVector], found: &[Motio
     }
 }
 
+/// As [`check`], for each of `devices`.
+pub fn check_each(case: &Case, devices: impl Iterator<Item = impl Device>) {
+    devices.for_each(|mut device| check(case, &mut device));
+}
+
 /// Compares a session with the oracle on `case`: both frames in both roles.
 ///
 /// # Panics
@@ -71,7 +88,7 @@ pub fn check_session(case: &Case, devices: Vec<WeightedDevice>, options: Options
         }
         session.start_search(slots[index], slots[index - 1], ()).unwrap();
         let ((), output) = session.finish_search().unwrap();
-        let expected = oracle::search(&case.parameters, &frame.view(), &frames[index - 1].view());
+        let expected = expected_field(&case.parameters, &frame.view(), &frames[index - 1].view());
         let name = format!("{} on {}", session.device(), case.name);
         compare(&name, expected.grid.columns, &expected.vectors, &output.vectors);
     }
@@ -88,7 +105,7 @@ pub fn check_stream(session: &mut Session<usize>, frames: &[Frame]) {
         let (index, output) = session.finish_search().expect(&name);
         assert_eq!(index, expected_index, "{name}");
         let [current, reference] = [index, index - 1].map(|index| frames[index].view());
-        let expected = oracle::search(session.parameters(), &current, &reference);
+        let expected = expected_field(session.parameters(), &current, &reference);
         compare(&name, expected.grid.columns, &expected.vectors, &output.vectors);
         let is_predicting = session.parameters().prediction == Prediction::Median;
         let predictors = is_predicting.then(|| median_predictors(expected.grid, &expected.vectors));
@@ -141,7 +158,7 @@ pub fn check_in_flight(device: &mut dyn Device, frames: &[Frame]) {
     let mut finish = |device: &mut dyn Device, (index, ticket): (usize, _)| {
         device.finish_search(ticket, &mut output).expect(&name);
         let [current, reference] = [index, index - 1].map(|index| frames[index].view());
-        let expected = oracle::search(&parameters, &current, &reference);
+        let expected = expected_field(&parameters, &current, &reference);
         compare(&name, expected.grid.columns, &expected.vectors, &output.vectors);
     };
     let mut tickets = std::collections::VecDeque::new();
@@ -196,7 +213,7 @@ pub enum Cut {
 pub fn check_parts(case: &Case, cut: Cut, device: &mut dyn Device) {
     let parameters = &case.parameters;
     let name = format!("{} cut by {cut:?} on {}", device.info().kernel, case.name);
-    let expected = oracle::search(parameters, &case.current.view(), &case.reference.view());
+    let expected = expected_field(parameters, &case.current.view(), &case.reference.view());
     let whole = Part::whole(parameters);
     let (columns, rows) = (expected.grid.columns, expected.grid.rows);
     let mut found = vec![MotionVector { x: 0, y: 0, cost: u32::MAX }; expected.vectors.len()];

@@ -67,11 +67,14 @@ fn check(name: &str, setting: Setting, faults: &[(&str, i32)]) {
     let step = if is_long() {
         1
     } else if Extent::is_complete() {
-        5
+        7
     } else {
         11
     };
-    let chosen: Vec<_> = all.filter(|(case, fault)| is_told(case, fault.0)).step_by(step).collect();
+    // The settings begin at different ones: what one leaves out another has.
+    let first = name.len() % step;
+    let chosen: Vec<_> =
+        all.filter(|(case, fault)| is_told(case, fault.0)).skip(first).step_by(step).collect();
     for &(kind, value) in faults {
         let with_fault = chosen.iter().filter(|(_, fault)| *fault == (kind, value));
         let judged = with_fault.map(|(case, fault)| bench.run(case, *fault)).collect();

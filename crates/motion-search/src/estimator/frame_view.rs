@@ -203,7 +203,7 @@ impl<'a> FrameView<'a> {
     }
 
     /// The sample at `(x, y)`, of any depth. Outside the frame, its edge samples repeat.
-    #[inline]
+    #[inline(always)]
     pub fn sample(&self, x: i32, y: i32) -> u16 {
         if self.format.bytes() == 1 {
             return u16::from(self.extended(x, y));
@@ -215,7 +215,7 @@ impl<'a> FrameView<'a> {
     }
 
     /// The sample at `(x, y)` of a frame of eight bits. Outside the frame, its edge samples repeat.
-    #[inline]
+    #[inline(always)]
     pub fn extended(&self, x: i32, y: i32) -> u8 {
         let x = x.clamp(0, self.width as i32 - 1) as usize;
         let y = y.clamp(0, self.height as i32 - 1) as usize;

@@ -1,5 +1,7 @@
 //! The costs of blocks besides those of their vectors, one sample at a time.
 
+use std::array::from_fn;
+
 use super::interpolation::{half_sample, quarter_sample};
 use crate::estimator::{Algorithm, CostKind, FrameView, MotionVector, Parameters};
 
@@ -111,10 +113,11 @@ impl CostedBlock<'_> {
                     let (x, y) = (x + j as i32, y + i as i32);
                     self.current.at(x, y) - predicted(x, y)
                 };
+                let differences: [[i32; 4]; 4] = from_fn(|i| from_fn(|j| difference(i, j)));
                 for (u, v) in (0..4).flat_map(|u| (0..4).map(move |v| (u, v))) {
                     let terms = (0..4).flat_map(|i| (0..4).map(move |j| (i, j)));
                     let coefficient: i32 =
-                        terms.map(|(i, j)| HADAMARD[u][i] * HADAMARD[v][j] * difference(i, j)).sum();
+                        terms.map(|(i, j)| HADAMARD[u][i] * HADAMARD[v][j] * differences[i][j]).sum();
                     sum += coefficient.unsigned_abs();
                 }
             }

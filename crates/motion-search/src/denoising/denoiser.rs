@@ -218,30 +218,29 @@ impl Denoiser {
         // One call from this thread: handing work over takes time.
         threads.install(|| {
             let [luma, chroma] = measured;
+            lights.clear();
+            lights.resize(references.len(), false);
             measuring.blocks(luma, chroma);
-            measuring.luma_errors(luma, true);
+            measuring.luma_errors(luma, lights, true);
             measuring.chroma_errors(chroma, true, |_| true);
-            let beside = references.iter().zip(luma.errors.iter().enumerate());
-            let beside = beside.filter(|(reference, _)| reference.is_beside());
+            let beside = references.iter().zip(&*lights).zip(luma.errors.iter().zip(&chroma.errors));
+            let beside = beside.filter(|((reference, _), _)| reference.is_beside());
             let evidence: Vec<_> = beside
-                .map(|(reference, (index, luma))| Evidence {
-                    is_previous: reference.offset < 0,
-                    luma,
-                    chroma: &chroma.errors[index],
+                .map(|((reference, &flickers), (luma, chroma))| {
+                    let is_previous = reference.offset < 0;
+                    Evidence { is_previous, flickers, luma, chroma }
                 })
                 .collect();
             noise.follow([&luma.blocks, &chroma.blocks], &evidence, memory);
             // Without noise the others have no weight.
             if !noise.is_none() && !strength.is_none() {
-                measuring.luma_errors(luma, false);
+                measuring.luma_errors(luma, lights, false);
                 if noise.has_chroma() {
                     measuring.chroma_errors(chroma, false, |block| noise.blocks()[block].chroma > 0);
                 }
             }
             let no_chroma = Block::default();
             let least_noise = least_noise(format.samples.depth());
-            lights.clear();
-            lights.extend(luma.errors[..references.len()].iter().map(|errors| flickers(errors)));
             let weighed = |block: usize, noise: &BlockNoise| Weighed {
                 luma_block: &luma.blocks[block],
                 chroma_block: chroma.blocks.get(block).unwrap_or(&no_chroma),
@@ -349,14 +348,18 @@ impl Measuring<'_> {
         }
     }
 
-    /// Measures the errors of luma from the frames that are beside it, or from those that are not.
-    fn luma_errors(&self, luma: &mut MeasuredBlocks, is_beside: bool) {
+    /// Measures the errors of luma from the frames that are beside it, or from those that are not, and whether these have
+    /// another light.
+    fn luma_errors(&self, luma: &mut MeasuredBlocks, lights: &mut [bool], is_beside: bool) {
         let MeasuredBlocks { blocks, errors, .. } = luma;
-        let others = self.references.par_iter().zip(self.ends).zip(errors);
-        let others = others.filter(|((reference, _), _)| reference.is_beside() == is_beside);
-        others.for_each(|((reference, ends), errors)| match self.points.get(reference.slot.0) {
-            Some(points) => self.errors_from(&points.quarter_samples(), ends, blocks, errors),
-            None => self.errors_from(&DeepLuma(reference.planes[0]), ends, blocks, errors),
+        let others = self.references.par_iter().zip(self.ends).zip(errors).zip(lights);
+        let others = others.filter(|(((reference, _), _), _)| reference.is_beside() == is_beside);
+        others.for_each(|(((reference, ends), errors), is_another)| {
+            match self.points.get(reference.slot.0) {
+                Some(points) => self.errors_from(&points.quarter_samples(), ends, blocks, errors),
+                None => self.errors_from(&DeepLuma(reference.planes[0]), ends, blocks, errors),
+            }
+            *is_another = flickers(errors);
         });
     }
 

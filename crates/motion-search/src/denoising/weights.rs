@@ -46,8 +46,13 @@ impl Weighed<'_> {
                 let is_equal = |other: usize| is_equal(other) && self.chroma[other][self.block] == *chroma;
                 if chroma.sum > 0 && !(0..index).any(is_equal) {
                     let of_chroma = self::mismatch(chroma_noise, chroma.gain, chroma.sum);
-                    let by_luma = share(possible_noise, chroma.gain, mismatch(possible_noise));
-                    shares[1][index] = share(chroma_noise, chroma.gain, of_chroma).min(by_luma);
+                    let of_luma = mismatch(possible_noise);
+                    // That with more mismatch for its noise has the smaller share.
+                    let product = |noise: u64, mismatch: u64| u128::from(noise) * u128::from(mismatch);
+                    let luma_has_more = product(chroma_noise, of_luma) > product(possible_noise, of_chroma);
+                    let (noise, mismatch) =
+                        if luma_has_more { (possible_noise, of_luma) } else { (chroma_noise, of_chroma) };
+                    shares[1][index] = share(noise, chroma.gain, mismatch);
                 }
             }
         }
@@ -59,7 +64,9 @@ impl Weighed<'_> {
 /// The most by which noise of a block changes a sample, for all that is taken out: two and a half standard deviations.
 /// What changes more is small and fast, like rain, and not noise.
 pub(super) fn most_change(noise: u64) -> u16 {
-    (25 * noise / 4 / SAMPLES).isqrt().saturating_add(1).try_into().unwrap_or(u16::MAX)
+    // Exact, because the square has less than 53 bits, and faster than integer arithmetic.
+    let deviations = ((25 * noise / 4 / SAMPLES) as f64).sqrt() as u16;
+    deviations.saturating_add(1)
 }
 
 /// The squared mismatch of a block of `noise`, times 256, from the squared `difference` of its prediction.

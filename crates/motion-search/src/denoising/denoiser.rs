@@ -1,5 +1,6 @@
 //! Frames without noise, made on the CPU.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -340,10 +341,10 @@ impl Measuring<'_> {
             self.instructions.run(MeasuredLuma { plane: &self.planes[0], y: row * BLOCK, blocks });
         });
         chroma.blocks.fill(Block::default());
-        for (plane, sampling) in self.chroma_planes() {
-            let blocks = &mut chroma.blocks[..];
+        for (sampling, alike) in self.chroma_planes() {
+            let (planes, blocks) = (&self.planes[alike], &mut chroma.blocks[..]);
             let (instructions, columns) = (self.instructions, self.columns());
-            let work = MeasuredChroma { instructions, plane, columns, blocks };
+            let work = MeasuredChroma { instructions, planes, columns, blocks };
             with_chroma(sampling, self.format.samples.depth(), work);
         }
     }
@@ -389,13 +390,13 @@ impl Measuring<'_> {
         let others = others.filter(|((reference, _), _)| reference.is_beside() == is_beside);
         others.for_each(|((reference, ends), errors)| {
             errors.fill(BlockError::default());
-            for ((plane, sampling), other) in self.chroma_planes().zip(&reference.planes[1..]) {
+            for (sampling, alike) in self.chroma_planes() {
                 let work = MeasuredChromaErrors {
                     instructions: self.instructions,
-                    plane,
+                    planes: &self.planes[alike.clone()],
                     steps: steps_of_chroma(sampling),
                     columns: self.columns(),
-                    other: *other,
+                    others: &reference.planes[alike],
                     ends,
                     wanted: &wanted,
                     errors,
@@ -405,8 +406,13 @@ impl Measuring<'_> {
         });
     }
 
-    /// The planes of chroma.
-    fn chroma_planes(&self) -> impl Iterator<Item = (&FrameView<'_>, Sampling)> {
-        self.planes.iter().zip(self.format.samplings.iter().copied()).skip(1)
+    /// The planes of chroma that are sampled alike.
+    fn chroma_planes(&self) -> impl Iterator<Item = (Sampling, Range<usize>)> {
+        let alike = self.format.samplings[1..].chunk_by(|one, other| one == other);
+        alike.scan(1, |end, alike| {
+            let start = *end;
+            *end += alike.len();
+            Some((alike[0], start..*end))
+        })
     }
 }

@@ -98,10 +98,10 @@ impl<S: CellSource<BLOCK, BLOCK>, E: InstructionSet> Work<E> for MeasuredErrors<
 /// Whether the error of the block of this number is wanted.
 type Wanted<'a> = &'a (dyn Fn(usize) -> bool + Sync);
 
-/// Adds the numbers of a plane of chroma to those of blocks.
+/// Adds the numbers of planes of chroma to those of blocks.
 pub(super) struct MeasuredChroma<'a> {
     pub instructions: Instructions,
-    pub plane: &'a FrameView<'a>,
+    pub planes: &'a [FrameView<'a>],
     /// Blocks of a row.
     pub columns: usize,
     pub blocks: &'a mut [Block],
@@ -112,32 +112,30 @@ impl<'a> ChromaWork<'a> for MeasuredChroma<'a> {
     where
         S: CellSource<W, H> + From<FrameView<'a>>,
     {
-        let Self { instructions, plane, columns, blocks } = self;
+        let Self { instructions, planes, columns, blocks } = self;
         blocks.par_chunks_mut(columns).enumerate().for_each(|(row, blocks)| {
-            let samples = ChromaRows::<P>::around(plane, row * H, H);
-            match plane.format().depth() {
-                8 => instructions.run(ChromaBlocks::<Eight, P, W> { samples, blocks, depth: PhantomData }),
-                9..=12 => {
-                    instructions.run(ChromaBlocks::<Deep<i32>, P, W> { samples, blocks, depth: PhantomData })
-                }
-                _ => {
-                    instructions.run(ChromaBlocks::<Deep<i64>, P, W> { samples, blocks, depth: PhantomData })
+            for plane in planes {
+                let (samples, blocks) = (ChromaRows::<P>::around(plane, row * H, H), &mut *blocks);
+                match plane.format().depth() {
+                    8 => instructions.run(ChromaBlocks::<Eight, P, W>::new(samples, blocks)),
+                    9..=12 => instructions.run(ChromaBlocks::<Deep<i32>, P, W>::new(samples, blocks)),
+                    _ => instructions.run(ChromaBlocks::<Deep<i64>, P, W>::new(samples, blocks)),
                 }
             }
         });
     }
 }
 
-/// Adds the errors of the prediction of a plane of chroma from another frame to those of blocks.
+/// Adds the errors of the prediction of planes of chroma from another frame to those of blocks.
 pub(super) struct MeasuredChromaErrors<'a> {
     pub instructions: Instructions,
-    pub plane: &'a FrameView<'a>,
-    /// Positions in it on each axis, for each quarter of a luma sample.
+    pub planes: &'a [FrameView<'a>],
+    /// Positions in them on each axis, for each quarter of a luma sample.
     pub steps: (i32, i32),
     /// Blocks of a row.
     pub columns: usize,
-    /// The same plane of the other frame, and the ends of the vectors in it.
-    pub other: FrameView<'a>,
+    /// The same planes of the other frame, and the ends of the vectors in it.
+    pub others: &'a [FrameView<'a>],
     pub ends: &'a VectorEnds,
     pub wanted: Wanted<'a>,
     pub errors: &'a mut [BlockError],
@@ -148,13 +146,18 @@ impl<'a> ChromaWork<'a> for MeasuredChromaErrors<'a> {
     where
         S: CellSource<W, H> + From<FrameView<'a>>,
     {
-        let Self { instructions, plane, steps, columns, other, ends, wanted, errors } = self;
-        let (source, stripes) = (&S::from(other), &Stripes::from(other));
-        let are_filled = fill_stripes::<W>(plane.format().depth(), std::slice::from_ref(ends));
-        let stripes = are_filled.then_some(stripes);
+        let Self { instructions, planes, steps, columns, others, ends, wanted, errors } = self;
+        let of_plane = |(&plane, &other): (&FrameView<'a>, &FrameView<'a>)| ChromaPlane::<S, P, H> {
+            plane,
+            source: other.into(),
+            stripes: other.into(),
+        };
+        let are_filled = fill_stripes::<W>(planes[0].format().depth(), std::slice::from_ref(ends));
+        let planes: Vec<_> = planes.iter().zip(others).map(of_plane).collect();
         errors.par_chunks_mut(columns).enumerate().for_each(|(row, errors)| {
+            let planes = &planes[..];
             let work =
-                ChromaErrors::<S, P, W, H> { plane, source, stripes, steps, ends, wanted, row, errors };
+                ChromaErrors::<S, P, W, H> { planes, are_filled, steps, ends, wanted, row, errors };
             S::run(instructions, work);
         });
     }
@@ -188,6 +191,12 @@ struct ChromaBlocks<'a, D, const P: usize, const W: usize> {
     samples: ChromaRows<P>,
     blocks: &'a mut [Block],
     depth: PhantomData<D>,
+}
+
+impl<'a, D, const P: usize, const W: usize> ChromaBlocks<'a, D, P, W> {
+    fn new(samples: ChromaRows<P>, blocks: &'a mut [Block]) -> Self {
+        Self { samples, blocks, depth: PhantomData }
+    }
 }
 
 impl<E: InstructionSet, D: Depth, const P: usize, const W: usize> Work<E> for ChromaBlocks<'_, D, P, W> {
@@ -338,13 +347,19 @@ fn inside<const W: usize, const H: usize>(plane: &FrameView<'_>, x: usize, y: us
     (W.min(plane.width().saturating_sub(x)), H.min(plane.height().saturating_sub(y)))
 }
 
+/// A plane of chroma, and the same of the other frame. A pixel has `P` samples, a block `H` rows.
+struct ChromaPlane<'a, S, const P: usize, const H: usize> {
+    plane: FrameView<'a>,
+    source: S,
+    /// As stripes.
+    stripes: Stripes<'a, P, H>,
+}
+
 /// Measures the prediction of a row of blocks of chroma. A pixel has `P` samples, a block `W` x `H`.
 struct ChromaErrors<'a, S, const P: usize, const W: usize, const H: usize> {
-    plane: &'a FrameView<'a>,
-    /// The samples of the other frame.
-    source: &'a S,
-    /// The same, if blocks are measured in stripes.
-    stripes: Option<&'a Stripes<'a, P, H>>,
+    planes: &'a [ChromaPlane<'a, S, P, H>],
+    /// Whether blocks fill stripes.
+    are_filled: bool,
     steps: (i32, i32),
     ends: &'a VectorEnds,
     wanted: Wanted<'a>,
@@ -362,23 +377,32 @@ impl<S: CellSource<W, H>, const P: usize, const W: usize, const H: usize> Chroma
 
     /// Measures a block.
     #[inline(always)]
-    fn block<E: InstructionSet>(&self, column: usize) -> u64 {
+    fn block<E: InstructionSet>(&self, column: usize, position: (i32, i32)) -> u64 {
         let (x, y) = (column * W, self.row * H);
-        let pixel = ((x / P) as i32, y as i32);
-        let samples = S::Cell::<E>::read::<P>(self.plane, pixel);
-        let predicted = self.source.cell::<E>(self.position(column));
-        samples.squared_error(predicted, inside::<W, H>(self.plane, x, y))
+        let mut sum = 0;
+        for ChromaPlane { plane, source, .. } in self.planes {
+            let samples = S::Cell::<E>::read::<P>(plane, ((x / P) as i32, y as i32));
+            sum += samples.squared_error(source.cell::<E>(position), inside::<W, H>(plane, x, y));
+        }
+        sum
     }
 
-    /// Measures the blocks of a stripe, two columns each; `None` at the edges of the plane.
+    /// Measures the blocks of a stripe, two columns each; `None` at the edges of the planes.
     #[inline(always)]
     fn stripe<E: InstructionSet>(&self, column: usize) -> Option<[u32; STRIPE / 2]> {
-        let stripes = self.stripes?;
         let (x, y) = ((column * W) as i32, (self.row * H) as i32);
-        self.plane.inside((x, y), (STRIPE, H))?;
-        let predicted = CellSource::<STRIPE, H>::cell::<E>(stripes, self.position(column));
-        let samples = <StripeCell<E, H> as PlaneCell<STRIPE, H>>::read::<P>(self.plane, (x / P as i32, y));
-        Some(samples.squares(predicted))
+        if !self.are_filled || self.planes[0].plane.inside((x, y), (STRIPE, H)).is_none() {
+            return None;
+        }
+        let position = self.position(column);
+        let mut sums = [0; STRIPE / 2];
+        for ChromaPlane { plane, stripes, .. } in self.planes {
+            let predicted = CellSource::<STRIPE, H>::cell::<E>(stripes, position);
+            let samples = <StripeCell<E, H> as PlaneCell<STRIPE, H>>::read::<P>(plane, (x / P as i32, y));
+            let squares = samples.squares(predicted);
+            sums.iter_mut().zip(squares).for_each(|(sum, squares)| *sum += squares);
+        }
+        Some(sums)
     }
 }
 
@@ -388,7 +412,7 @@ impl<E: InstructionSet, S: CellSource<W, H>, const P: usize, const W: usize, con
     #[inline(always)]
     fn run(self, _: E) {
         let (columns, start) = (self.errors.len(), self.row * self.errors.len());
-        let together = if self.stripes.is_some() { STRIPE / W } else { 1 };
+        let together = if self.are_filled { STRIPE / W } else { 1 };
         for first in (0..columns).step_by(together) {
             let blocks = first..(first + together).min(columns);
             if !blocks.clone().any(|block| (self.wanted)(start + block)) {
@@ -396,11 +420,11 @@ impl<E: InstructionSet, S: CellSource<W, H>, const P: usize, const W: usize, con
             }
             let stripe = self.stripe::<E>(first);
             for (index, column) in blocks.enumerate() {
+                let position = self.position(column);
                 let squares = match &stripe {
                     Some(squares) => squares[index * W / 2..][..W / 2].iter().sum::<u32>().into(),
-                    None => self.block::<E>(column),
+                    None => self.block::<E>(column, position),
                 };
-                let position = self.position(column);
                 let fraction = ((position.0 & 7) as u8, (position.1 & 7) as u8);
                 self.errors[column].add_chroma(squares, chroma_gain(position), fraction);
             }

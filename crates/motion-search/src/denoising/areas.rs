@@ -31,12 +31,15 @@ impl Areas {
         (0..count.0).map(move |column| (first + column, within(column, count.0, blocks.0)))
     }
 
-    /// The blocks of an area.
-    pub fn blocks(&self, area: usize) -> impl Iterator<Item = usize> + Clone + use<> {
+    /// The blocks of an area whose numbers are multiples of `step`.
+    pub fn blocks(&self, area: usize, step: usize) -> impl Iterator<Item = usize> + Clone + use<> {
         let columns = within(area % self.count.0, self.count.0, self.blocks.0);
         let rows = within(area / self.count.0, self.count.1, self.blocks.1);
         let width = self.blocks.0;
-        rows.flat_map(move |row| columns.clone().map(move |column| row * width + column))
+        rows.flat_map(move |row| {
+            let (start, end) = (row * width + columns.start, row * width + columns.end);
+            (start.next_multiple_of(step)..end).step_by(step)
+        })
     }
 
     /// The areas around an area, and itself.

@@ -76,6 +76,8 @@ struct Followed {
     areas: Vec<Levels>,
     /// The levels of which an area has a noise of its own.
     of_areas: [bool; LEVELS],
+    /// For each area the noise of each level that is known.
+    known: Vec<[u64; LEVELS]>,
 }
 
 /// The noise of a stream's frames, which follows them.
@@ -229,8 +231,10 @@ fn deviation(noise: u64) -> f64 {
 
 impl Followed {
     fn new(areas: Areas) -> Result<Self, SetupError> {
-        let areas = memory::values("the noise of areas", areas.count.0 * areas.count.1)?;
-        Ok(Self { frame: Levels::default(), areas, of_areas: [false; LEVELS] })
+        let count = areas.count.0 * areas.count.1;
+        let areas = memory::values("the noise of areas", count)?;
+        let known = memory::values("the noise of the levels of areas", count)?;
+        Ok(Self { frame: Levels::default(), areas, of_areas: [false; LEVELS], known })
     }
 
     fn restart(&mut self) {
@@ -249,9 +253,14 @@ impl Followed {
             let least = |level: usize| told.iter().filter_map(|told| told.areas[area][level]).min();
             follow(levels, std::array::from_fn(least));
         }
-        self.of_areas = std::array::from_fn(|level| {
-            (0..self.areas.len()).any(|area| self.of_area(area, level).is_some())
-        });
+        self.of_areas = [false; LEVELS];
+        for area in 0..self.areas.len() {
+            for level in 0..LEVELS {
+                let own = self.of_area(area, level);
+                self.of_areas[level] |= own.is_some();
+                self.known[area][level] = own.unwrap_or(self.of_frame(level));
+            }
+        }
     }
 
     /// The noise of a level of an area, if that is another than that of the frame.
@@ -297,11 +306,10 @@ impl FollowedBlock<'_> {
     #[inline(always)]
     fn noise(&self, level: usize, told: impl FnOnce() -> Option<ToldOfBlock>) -> u64 {
         let Self { followed, areas, area, .. } = *self;
-        let of_frame = followed.of_frame(level);
+        let known = followed.known[area][level];
         if !followed.of_areas[level] {
-            return of_frame;
+            return known;
         }
-        let known = followed.of_area(area, level).unwrap_or(of_frame);
         match told() {
             // Of another kind than most of its area, or in an area that tells nothing.
             Some(told) if told.least > known => {

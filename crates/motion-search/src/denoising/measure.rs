@@ -156,8 +156,7 @@ impl<'a> ChromaWork<'a> for MeasuredChromaErrors<'a> {
         let planes: Vec<_> = planes.iter().zip(others).map(of_plane).collect();
         errors.par_chunks_mut(columns).enumerate().for_each(|(row, errors)| {
             let planes = &planes[..];
-            let work =
-                ChromaErrors::<S, P, W, H> { planes, are_filled, steps, ends, wanted, row, errors };
+            let work = ChromaErrors::<S, P, W, H> { planes, are_filled, steps, ends, wanted, row, errors };
             S::run(instructions, work);
         });
     }

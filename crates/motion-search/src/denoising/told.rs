@@ -46,7 +46,7 @@ pub(super) type Levels = [Option<u64>; LEVELS + 1];
 pub(super) struct Told {
     /// For each block that is asked the noise that it tells.
     blocks: Vec<Option<u64>>,
-    /// Whether every second block is asked.
+    /// Whether every second block is asked, or all.
     are_halved: bool,
     pub frame: Levels,
     /// How much `frame` counts, of [`TRUST`].
@@ -134,7 +134,8 @@ impl Told {
         self.of_areas(areas, of_blocks, SAMPLES);
         for area in 0..self.areas.len() {
             let levels = self.areas[area];
-            let telling = areas.blocks(area).filter(|&block| self.told(block).is_some_and(|noise| noise > 0));
+            let asked = areas.blocks(area, self.step());
+            let telling = asked.filter(|&block| self.of(block).is_some_and(|noise| noise > 0));
             let lost = telling.clone().filter(|&block| is_lost(self, &levels, block)).count();
             if LOST * lost > telling.count() {
                 self.areas[area] = Levels::default();
@@ -146,23 +147,23 @@ impl Told {
     pub fn by_blocks(&mut self, count: usize, tell: impl Fn(usize) -> Option<u64>) {
         self.are_halved = count > ENOUGH;
         self.blocks.clear();
-        self.blocks.extend((0..count).step_by(1 << u32::from(self.are_halved)).map(tell));
+        let step = self.step();
+        self.blocks.extend((0..count).step_by(step).map(tell));
+    }
+
+    /// From one block that is asked to the next.
+    fn step(&self) -> usize {
+        if self.are_halved { 2 } else { 1 }
     }
 
     /// The blocks that are asked, and what they tell.
     fn asked(&self) -> impl Iterator<Item = (usize, Option<u64>)> + Clone {
-        let step = 1 << u32::from(self.are_halved);
-        (0..).step_by(step).zip(self.blocks.iter().copied())
+        (0..).step_by(self.step()).zip(self.blocks.iter().copied())
     }
 
     /// What a block tells, or the one before it if that is asked in its place.
     pub fn of(&self, block: usize) -> Option<u64> {
         self.blocks[block >> u32::from(self.are_halved)]
-    }
-
-    /// What a block tells, if it is asked.
-    fn told(&self, block: usize) -> Option<u64> {
-        if self.are_halved && block % 2 == 1 { None } else { self.of(block) }
     }
 
     /// Sorts what of `telling` is some by the levels of the blocks. Returns where each level ends.
@@ -208,8 +209,8 @@ impl Told {
         let mut sorted = std::mem::take(&mut self.sorted);
         self.areas.clear();
         for area in 0..areas.count.0 * areas.count.1 {
-            let telling =
-                areas.blocks(area).map(|block| (block, self.told(block).filter(|noise| *noise > 0)));
+            let asked = areas.blocks(area, self.step());
+            let telling = asked.map(|block| (block, self.of(block).filter(|noise| *noise > 0)));
             let ends = Self::sort(&mut sorted, of_blocks, telling);
             let Self { frame, trust, .. } = self;
             let of = |told: &mut [u64], level: usize| {

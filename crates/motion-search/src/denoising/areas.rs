@@ -1,5 +1,7 @@
 //! The areas of a frame, which may have a noise of their own.
 
+use std::ops::Range;
+
 use super::rules::BLOCK;
 
 /// The blocks of an area on each axis, or a few more.
@@ -22,21 +24,22 @@ impl Areas {
         Self { blocks, count: (count(blocks.0), count(blocks.1)) }
     }
 
-    /// The area of a block.
-    pub fn of(&self, block: usize) -> usize {
-        let (column, row) = (block % self.blocks.0, block / self.blocks.0);
-        row * self.count.1 / self.blocks.1 * self.count.0 + column * self.count.0 / self.blocks.0
+    /// The areas of a row of blocks, and the columns of each.
+    pub fn of_row(&self, row: usize) -> impl Iterator<Item = (usize, Range<usize>)> + use<> {
+        let Self { blocks, count } = *self;
+        let first = row * count.1 / blocks.1 * count.0;
+        (0..count.0).map(move |column| (first + column, within(column, count.0, blocks.0)))
     }
 
-    /// The blocks of an area.
-    pub fn blocks(&self, area: usize) -> impl Iterator<Item = usize> + Clone + use<> {
-        let within = |at: usize, count: usize, blocks: usize| {
-            (at * blocks).div_ceil(count)..((at + 1) * blocks).div_ceil(count)
-        };
+    /// The blocks of an area whose numbers are multiples of `step`.
+    pub fn blocks(&self, area: usize, step: usize) -> impl Iterator<Item = usize> + Clone + use<> {
         let columns = within(area % self.count.0, self.count.0, self.blocks.0);
         let rows = within(area / self.count.0, self.count.1, self.blocks.1);
         let width = self.blocks.0;
-        rows.flat_map(move |row| columns.clone().map(move |column| row * width + column))
+        rows.flat_map(move |row| {
+            let (start, end) = (row * width + columns.start, row * width + columns.end);
+            (start.next_multiple_of(step)..end).step_by(step)
+        })
     }
 
     /// The areas around an area, and itself.
@@ -46,4 +49,9 @@ impl Areas {
         near(row, count.1)
             .flat_map(move |row| near(column, count.0).map(move |column| row * count.0 + column))
     }
+}
+
+/// The columns or rows of one of `count` areas, of `blocks`.
+fn within(area: usize, count: usize, blocks: usize) -> Range<usize> {
+    (area * blocks).div_ceil(count)..((area + 1) * blocks).div_ceil(count)
 }

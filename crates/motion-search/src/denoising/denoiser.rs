@@ -1,5 +1,6 @@
 //! Frames without noise, made on the CPU.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -218,30 +219,29 @@ impl Denoiser {
         // One call from this thread: handing work over takes time.
         threads.install(|| {
             let [luma, chroma] = measured;
+            lights.clear();
+            lights.resize(references.len(), false);
             measuring.blocks(luma, chroma);
-            measuring.luma_errors(luma, true);
+            measuring.luma_errors(luma, lights, true);
             measuring.chroma_errors(chroma, true, |_| true);
-            let beside = references.iter().zip(luma.errors.iter().enumerate());
-            let beside = beside.filter(|(reference, _)| reference.is_beside());
+            let beside = references.iter().zip(&*lights).zip(luma.errors.iter().zip(&chroma.errors));
+            let beside = beside.filter(|((reference, _), _)| reference.is_beside());
             let evidence: Vec<_> = beside
-                .map(|(reference, (index, luma))| Evidence {
-                    is_previous: reference.offset < 0,
-                    luma,
-                    chroma: &chroma.errors[index],
+                .map(|((reference, &flickers), (luma, chroma))| {
+                    let is_previous = reference.offset < 0;
+                    Evidence { is_previous, flickers, luma, chroma }
                 })
                 .collect();
             noise.follow([&luma.blocks, &chroma.blocks], &evidence, memory);
             // Without noise the others have no weight.
             if !noise.is_none() && !strength.is_none() {
-                measuring.luma_errors(luma, false);
+                measuring.luma_errors(luma, lights, false);
                 if noise.has_chroma() {
                     measuring.chroma_errors(chroma, false, |block| noise.blocks()[block].chroma > 0);
                 }
             }
             let no_chroma = Block::default();
             let least_noise = least_noise(format.samples.depth());
-            lights.clear();
-            lights.extend(luma.errors[..references.len()].iter().map(|errors| flickers(errors)));
             let weighed = |block: usize, noise: &BlockNoise| Weighed {
                 luma_block: &luma.blocks[block],
                 chroma_block: chroma.blocks.get(block).unwrap_or(&no_chroma),
@@ -341,22 +341,26 @@ impl Measuring<'_> {
             self.instructions.run(MeasuredLuma { plane: &self.planes[0], y: row * BLOCK, blocks });
         });
         chroma.blocks.fill(Block::default());
-        for (plane, sampling) in self.chroma_planes() {
-            let blocks = &mut chroma.blocks[..];
+        for (sampling, alike) in self.chroma_planes() {
+            let (planes, blocks) = (&self.planes[alike], &mut chroma.blocks[..]);
             let (instructions, columns) = (self.instructions, self.columns());
-            let work = MeasuredChroma { instructions, plane, columns, blocks };
+            let work = MeasuredChroma { instructions, planes, columns, blocks };
             with_chroma(sampling, self.format.samples.depth(), work);
         }
     }
 
-    /// Measures the errors of luma from the frames that are beside it, or from those that are not.
-    fn luma_errors(&self, luma: &mut MeasuredBlocks, is_beside: bool) {
+    /// Measures the errors of luma from the frames that are beside it, or from those that are not, and whether these have
+    /// another light.
+    fn luma_errors(&self, luma: &mut MeasuredBlocks, lights: &mut [bool], is_beside: bool) {
         let MeasuredBlocks { blocks, errors, .. } = luma;
-        let others = self.references.par_iter().zip(self.ends).zip(errors);
-        let others = others.filter(|((reference, _), _)| reference.is_beside() == is_beside);
-        others.for_each(|((reference, ends), errors)| match self.points.get(reference.slot.0) {
-            Some(points) => self.errors_from(&points.quarter_samples(), ends, blocks, errors),
-            None => self.errors_from(&DeepLuma(reference.planes[0]), ends, blocks, errors),
+        let others = self.references.par_iter().zip(self.ends).zip(errors).zip(lights);
+        let others = others.filter(|(((reference, _), _), _)| reference.is_beside() == is_beside);
+        others.for_each(|(((reference, ends), errors), is_another)| {
+            match self.points.get(reference.slot.0) {
+                Some(points) => self.errors_from(&points.quarter_samples(), ends, blocks, errors),
+                None => self.errors_from(&DeepLuma(reference.planes[0]), ends, blocks, errors),
+            }
+            *is_another = flickers(errors);
         });
     }
 
@@ -386,13 +390,13 @@ impl Measuring<'_> {
         let others = others.filter(|((reference, _), _)| reference.is_beside() == is_beside);
         others.for_each(|((reference, ends), errors)| {
             errors.fill(BlockError::default());
-            for ((plane, sampling), other) in self.chroma_planes().zip(&reference.planes[1..]) {
+            for (sampling, alike) in self.chroma_planes() {
                 let work = MeasuredChromaErrors {
                     instructions: self.instructions,
-                    plane,
+                    planes: &self.planes[alike.clone()],
                     steps: steps_of_chroma(sampling),
                     columns: self.columns(),
-                    other: *other,
+                    others: &reference.planes[alike],
                     ends,
                     wanted: &wanted,
                     errors,
@@ -402,8 +406,13 @@ impl Measuring<'_> {
         });
     }
 
-    /// The planes of chroma.
-    fn chroma_planes(&self) -> impl Iterator<Item = (&FrameView<'_>, Sampling)> {
-        self.planes.iter().zip(self.format.samplings.iter().copied()).skip(1)
+    /// The planes of chroma that are sampled alike.
+    fn chroma_planes(&self) -> impl Iterator<Item = (Sampling, Range<usize>)> {
+        let alike = self.format.samplings[1..].chunk_by(|one, other| one == other);
+        alike.scan(1, |end, alike| {
+            let start = *end;
+            *end += alike.len();
+            Some((alike[0], start..*end))
+        })
     }
 }

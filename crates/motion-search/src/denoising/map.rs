@@ -38,6 +38,8 @@ pub(super) struct BlockNoise {
 pub(super) struct Evidence<'a> {
     /// Whether it is the frame before.
     pub is_previous: bool,
+    /// Whether light flickers between them.
+    pub flickers: bool,
     pub luma: &'a [BlockError],
     pub chroma: &'a [BlockError],
 }
@@ -74,6 +76,8 @@ struct Followed {
     areas: Vec<Levels>,
     /// The levels of which an area has a noise of its own.
     of_areas: [bool; LEVELS],
+    /// For each area the noise of each level that is known.
+    known: Vec<[u64; LEVELS]>,
 }
 
 /// The noise of a stream's frames, which follows them.
@@ -169,9 +173,9 @@ impl NoiseMap {
         levels.extend(luma.iter().map(|block| level(block, depth)));
         let evidence = &evidence[..evidence.len().min(told.len())];
         let told = &mut told[..evidence.len()];
-        told.par_iter_mut()
-            .zip(evidence)
-            .for_each(|(told, evidence)| told.by_luma(areas, depth, levels, luma, evidence.luma));
+        told.par_iter_mut().zip(evidence).for_each(|(told, evidence)| {
+            told.by_luma(areas, depth, levels, luma, (evidence.luma, evidence.flickers));
+        });
         let lost_in = |is_previous: bool| {
             let found = evidence.iter().zip(&*told).find(|(evidence, _)| evidence.is_previous == is_previous);
             found.map(|(_, told)| told.lost)
@@ -185,10 +189,10 @@ impl NoiseMap {
         let is_clean = told.iter().any(|told| told.is_clean);
         self.luma.follow(told);
         let Self { luma: of_luma, chroma: of_chroma, blocks, .. } = self;
-        blocks.par_iter_mut().enumerate().with_min_len(areas.blocks.0).for_each(|(block, noise)| {
-            let of_block = &luma[block];
-            let told = || ToldOfBlock::new(told, block, of_block.white());
-            let known = of_luma.of(areas, block, levels[block].into(), told);
+        of_luma.each(areas, blocks, |followed, noise| {
+            let of_block = &luma[followed.block];
+            let level = levels[followed.block].into();
+            let known = followed.noise(level, || ToldOfBlock::new(told, followed.block, of_block.white()));
             let known = if is_clean && is_coding([known, 0], depth) { 0 } else { known };
             noise.luma = worthwhile(with_clipping(known, of_block, depth));
         });
@@ -202,7 +206,7 @@ impl NoiseMap {
                 let most = 2 * blocks[block].luma.max(least_noise(depth));
                 // Where its luma is found.
                 let is_found =
-                    luma[block].samples == SAMPLES && by_luma.blocks[block].is_none_or(|noise| noise <= most);
+                    luma[block].samples == SAMPLES && by_luma.of(block).is_none_or(|noise| noise <= most);
                 is_found.then(|| evidence.chroma[block].chroma_noise(&chroma[block], depth))
             };
             told.by_blocks(luma.len(), of_block);
@@ -211,9 +215,9 @@ impl NoiseMap {
             told.of_areas(areas, levels, chroma[0].samples);
         });
         of_chroma.follow(told);
-        blocks.par_iter_mut().enumerate().with_min_len(areas.blocks.0).for_each(|(block, noise)| {
-            let told = || ToldOfBlock::new(told, block, u64::MAX);
-            let known = of_chroma.of(areas, block, levels[block].into(), told);
+        of_chroma.each(areas, blocks, |followed, noise| {
+            let level = levels[followed.block].into();
+            let known = followed.noise(level, || ToldOfBlock::new(told, followed.block, u64::MAX));
             let known = if is_clean && is_coding([noise.luma, known], depth) { 0 } else { known };
             noise.chroma = worthwhile(known);
         });
@@ -227,8 +231,10 @@ fn deviation(noise: u64) -> f64 {
 
 impl Followed {
     fn new(areas: Areas) -> Result<Self, SetupError> {
-        let areas = memory::values("the noise of areas", areas.count.0 * areas.count.1)?;
-        Ok(Self { frame: Levels::default(), areas, of_areas: [false; LEVELS] })
+        let count = areas.count.0 * areas.count.1;
+        let areas = memory::values("the noise of areas", count)?;
+        let known = memory::values("the noise of the levels of areas", count)?;
+        Ok(Self { frame: Levels::default(), areas, of_areas: [false; LEVELS], known })
     }
 
     fn restart(&mut self) {
@@ -247,9 +253,14 @@ impl Followed {
             let least = |level: usize| told.iter().filter_map(|told| told.areas[area][level]).min();
             follow(levels, std::array::from_fn(least));
         }
-        self.of_areas = std::array::from_fn(|level| {
-            (0..self.areas.len()).any(|area| self.of_area(area, level).is_some())
-        });
+        self.of_areas = [false; LEVELS];
+        for area in 0..self.areas.len() {
+            for level in 0..LEVELS {
+                let own = self.of_area(area, level);
+                self.of_areas[level] |= own.is_some();
+                self.known[area][level] = own.unwrap_or(self.of_frame(level));
+            }
+        }
     }
 
     /// The noise of a level of an area, if that is another than that of the frame.
@@ -264,24 +275,45 @@ impl Followed {
         self.frame[level].or(self.frame[ALL]).unwrap_or(0)
     }
 
-    /// The noise of a block of a level, of which frames tell `told`.
-    fn of(
+    /// Calls `set` with each block, and what is known of its area.
+    fn each(
         &self,
         areas: Areas,
-        block: usize,
-        level: usize,
-        told: impl FnOnce() -> Option<ToldOfBlock>,
-    ) -> u64 {
-        let of_frame = self.of_frame(level);
-        if !self.of_areas[level] {
-            return of_frame;
+        blocks: &mut [BlockNoise],
+        set: impl Fn(FollowedBlock<'_>, &mut BlockNoise) + Sync,
+    ) {
+        blocks.par_chunks_mut(areas.blocks.0).enumerate().for_each(|(row, blocks)| {
+            for (area, columns) in areas.of_row(row) {
+                for column in columns {
+                    let block = row * areas.blocks.0 + column;
+                    set(FollowedBlock { followed: self, areas, area, block }, &mut blocks[column]);
+                }
+            }
+        });
+    }
+}
+
+/// A block, and the noise that is followed.
+struct FollowedBlock<'a> {
+    followed: &'a Followed,
+    areas: Areas,
+    area: usize,
+    block: usize,
+}
+
+impl FollowedBlock<'_> {
+    /// Its noise, if it is of this level, and frames tell `told` of it.
+    #[inline(always)]
+    fn noise(&self, level: usize, told: impl FnOnce() -> Option<ToldOfBlock>) -> u64 {
+        let Self { followed, areas, area, .. } = *self;
+        let known = followed.known[area][level];
+        if !followed.of_areas[level] {
+            return known;
         }
-        let area = areas.of(block);
-        let known = self.of_area(area, level).unwrap_or(of_frame);
         match told() {
             // Of another kind than most of its area, or in an area that tells nothing.
             Some(told) if told.least > known => {
-                let others = areas.around(area).filter_map(|area| self.of_area(area, level));
+                let others = areas.around(area).filter_map(|area| followed.of_area(area, level));
                 others.filter(|noise| *noise > 2 * known && told.may_have(*noise)).max().unwrap_or(known)
             }
             _ => known,

@@ -1,7 +1,7 @@
 //! The samples of blocks, and the errors of their predictions.
 
 use std::marker::PhantomData;
-use std::ops::{Add, AddAssign, Mul, Sub};
+use std::ops::{Add, Mul, Sub};
 
 use rayon::prelude::*;
 
@@ -9,69 +9,8 @@ use super::noise::{Bends, Block, BlockError};
 use super::rules::{BLOCK, NOISE_GAINS, VectorEnds, chroma_gain};
 use super::stripes::{STRIPE, StripeCell, Stripes, fill_stripes};
 use crate::estimator::FrameView;
-use crate::interpolation::{AHEAD, CellSource, ChromaWork, PREFETCHED, PlaneCell};
+use crate::interpolation::{AHEAD, CellSource, ChromaWork, PREFETCHED, PlaneCell, RegisterCell, RowSums};
 use crate::simd::{InstructionSet, Instructions, Work};
-
-/// The samples of a row of a block, and sums of them over the rows.
-type Columns<T> = [T; BLOCK];
-
-/// Samples that blocks have.
-pub(super) trait BlockSample: Copy + Default {
-    /// Sums of squares over the rows of a block.
-    type Squares: Copy + Default + AddAssign + Into<u64>;
-
-    /// The samples from `(x, y)` on, which are inside `plane`.
-    fn row(plane: &FrameView<'_>, x: usize, y: usize) -> Columns<Self>;
-
-    /// The square of the difference.
-    fn squared_difference(self, other: Self) -> Self::Squares;
-
-    fn value(self) -> u32;
-}
-
-impl BlockSample for u8 {
-    type Squares = u32;
-
-    #[inline(always)]
-    fn row(plane: &FrameView<'_>, x: usize, y: usize) -> Columns<Self> {
-        let mut samples = [0; BLOCK];
-        samples.copy_from_slice(&plane.row(y)[x..x + BLOCK]);
-        samples
-    }
-
-    #[inline(always)]
-    fn squared_difference(self, other: Self) -> u32 {
-        let difference = i32::from(self) - i32::from(other);
-        (difference * difference) as u32
-    }
-
-    #[inline(always)]
-    fn value(self) -> u32 {
-        self.into()
-    }
-}
-
-impl BlockSample for u16 {
-    type Squares = u64;
-
-    #[inline(always)]
-    fn row(plane: &FrameView<'_>, x: usize, y: usize) -> Columns<Self> {
-        let mut samples = [0; BLOCK];
-        plane.read_pixels::<1>(x as i32, y as i32, &mut samples);
-        samples
-    }
-
-    #[inline(always)]
-    fn squared_difference(self, other: Self) -> u64 {
-        let difference = i64::from(self) - i64::from(other);
-        (difference * difference) as u64
-    }
-
-    #[inline(always)]
-    fn value(self) -> u32 {
-        self.into()
-    }
-}
 
 /// Measures the luma of a row of blocks, from row `y` of the plane on.
 pub(super) struct MeasuredLuma<'a> {
@@ -80,47 +19,48 @@ pub(super) struct MeasuredLuma<'a> {
     pub blocks: &'a mut [Block],
 }
 
-impl MeasuredLuma<'_> {
+impl<E: InstructionSet> Work<E> for MeasuredLuma<'_> {
     #[inline(always)]
-    fn measure<S: BlockSample>(self) {
+    fn run(self, _: E) {
         let Self { plane, y, blocks } = self;
-        let rows = y..(y + BLOCK).min(plane.height());
+        let rows = BLOCK.min(plane.height() - y);
         for (column, block) in blocks.iter_mut().enumerate() {
             let x = column * BLOCK;
-            let (mut sum, mut squares, mut steps) = (0, 0, 0);
-            if x + BLOCK <= plane.width() {
-                let mut sums = Columns::<u32>::default();
-                let mut of_columns = [Columns::<S::Squares>::default(); 2];
-                for y in rows.clone() {
-                    let samples = S::row(plane, x, y);
-                    for i in 0..BLOCK {
-                        sums[i] += samples[i].value();
-                        of_columns[0][i] += samples[i].squared_difference(S::default());
-                    }
-                    for i in 1..BLOCK {
-                        of_columns[1][i] += samples[i].squared_difference(samples[i - 1]);
-                    }
-                }
-                sum = sums.into_iter().map(u64::from).sum();
-                [squares, steps] = of_columns.map(|columns| columns.into_iter().map(S::Squares::into).sum());
+            let columns = BLOCK.min(plane.width() - x);
+            let [sum, squares, steps] = if plane.format().depth() == 8 && (columns, rows) == (BLOCK, BLOCK) {
+                let cell = |x: usize| {
+                    <RegisterCell<E, 4> as PlaneCell<BLOCK, BLOCK>>::read::<1>(plane, (x as i32, y as i32))
+                };
+                cell(x).sums(cell(x + 1))
             } else {
-                for (x, y) in rows.clone().flat_map(|y| (x..plane.width()).map(move |x| (x, y))) {
-                    let sample = u64::from(plane.sample(x as i32, y as i32));
-                    sum += sample;
-                    squares += sample * sample;
-                }
-            }
-            let samples = (rows.len() * BLOCK.min(plane.width() - x)) as u64;
-            *block = Block::of_luma(samples, sum, squares, steps);
+                sums_of_luma(plane, (x, y), (columns, rows))
+            };
+            *block = Block::of_luma((rows * columns) as u64, sum, squares, steps);
         }
     }
 }
 
-impl<E: InstructionSet> Work<E> for MeasuredLuma<'_> {
-    #[inline(always)]
-    fn run(self, _: E) {
-        if self.plane.format().depth() == 8 { self.measure::<u8>() } else { self.measure::<u16>() }
+/// The sum of the samples of a block, that of their squares, and that of the squared differences of those beside each other
+/// in a row.
+#[inline(always)]
+fn sums_of_luma(plane: &FrameView<'_>, (x, y): (usize, usize), (columns, rows): (usize, usize)) -> [u64; 3] {
+    let mut sums = [[0; BLOCK]; 3];
+    for y in y..y + rows {
+        // Outside the plane, edge samples repeat.
+        let mut samples = [0; BLOCK];
+        plane.read_pixels::<1>(x as i32, y as i32, &mut samples);
+        let samples = samples.map(i64::from);
+        for i in 0..BLOCK {
+            sums[0][i] += samples[i];
+            sums[1][i] += samples[i] * samples[i];
+        }
+        for i in 1..BLOCK {
+            sums[2][i] += (samples[i] - samples[i - 1]).pow(2);
+        }
     }
+    let [sum, squares, steps] = sums.map(|sums| sums[..columns].iter().sum::<i64>() as u64);
+    // Of a part of a block there are no steps.
+    [sum, squares, if columns == BLOCK { steps } else { 0 }]
 }
 
 /// Measures the prediction of a row of blocks of luma.
@@ -158,10 +98,10 @@ impl<S: CellSource<BLOCK, BLOCK>, E: InstructionSet> Work<E> for MeasuredErrors<
 /// Whether the error of the block of this number is wanted.
 type Wanted<'a> = &'a (dyn Fn(usize) -> bool + Sync);
 
-/// Adds the numbers of a plane of chroma to those of blocks.
+/// Adds the numbers of planes of chroma to those of blocks.
 pub(super) struct MeasuredChroma<'a> {
     pub instructions: Instructions,
-    pub plane: &'a FrameView<'a>,
+    pub planes: &'a [FrameView<'a>],
     /// Blocks of a row.
     pub columns: usize,
     pub blocks: &'a mut [Block],
@@ -172,28 +112,30 @@ impl<'a> ChromaWork<'a> for MeasuredChroma<'a> {
     where
         S: CellSource<W, H> + From<FrameView<'a>>,
     {
-        let Self { instructions, plane, columns, blocks } = self;
+        let Self { instructions, planes, columns, blocks } = self;
         blocks.par_chunks_mut(columns).enumerate().for_each(|(row, blocks)| {
-            let samples = ChromaRows::<P>::around(plane, row * H, H);
-            if plane.format().depth() <= 12 {
-                instructions.run(ChromaBlocks::<i32, P, W> { samples, blocks, sum: PhantomData });
-            } else {
-                instructions.run(ChromaBlocks::<i64, P, W> { samples, blocks, sum: PhantomData });
+            for plane in planes {
+                let (samples, blocks) = (ChromaRows::<P>::around(plane, row * H, H), &mut *blocks);
+                match plane.format().depth() {
+                    8 => instructions.run(ChromaBlocks::<Eight, P, W>::new(samples, blocks)),
+                    9..=12 => instructions.run(ChromaBlocks::<Deep<i32>, P, W>::new(samples, blocks)),
+                    _ => instructions.run(ChromaBlocks::<Deep<i64>, P, W>::new(samples, blocks)),
+                }
             }
         });
     }
 }
 
-/// Adds the errors of the prediction of a plane of chroma from another frame to those of blocks.
+/// Adds the errors of the prediction of planes of chroma from another frame to those of blocks.
 pub(super) struct MeasuredChromaErrors<'a> {
     pub instructions: Instructions,
-    pub plane: &'a FrameView<'a>,
-    /// Positions in it on each axis, for each quarter of a luma sample.
+    pub planes: &'a [FrameView<'a>],
+    /// Positions in them on each axis, for each quarter of a luma sample.
     pub steps: (i32, i32),
     /// Blocks of a row.
     pub columns: usize,
-    /// The same plane of the other frame, and the ends of the vectors in it.
-    pub other: FrameView<'a>,
+    /// The same planes of the other frame, and the ends of the vectors in it.
+    pub others: &'a [FrameView<'a>],
     pub ends: &'a VectorEnds,
     pub wanted: Wanted<'a>,
     pub errors: &'a mut [BlockError],
@@ -204,13 +146,17 @@ impl<'a> ChromaWork<'a> for MeasuredChromaErrors<'a> {
     where
         S: CellSource<W, H> + From<FrameView<'a>>,
     {
-        let Self { instructions, plane, steps, columns, other, ends, wanted, errors } = self;
-        let (source, stripes) = (&S::from(other), &Stripes::from(other));
-        let are_filled = fill_stripes::<W>(plane.format().depth(), std::slice::from_ref(ends));
-        let stripes = are_filled.then_some(stripes);
+        let Self { instructions, planes, steps, columns, others, ends, wanted, errors } = self;
+        let of_plane = |(&plane, &other): (&FrameView<'a>, &FrameView<'a>)| ChromaPlane::<S, P, H> {
+            plane,
+            source: other.into(),
+            stripes: other.into(),
+        };
+        let are_filled = fill_stripes::<W>(planes[0].format().depth(), std::slice::from_ref(ends));
+        let planes: Vec<_> = planes.iter().zip(others).map(of_plane).collect();
         errors.par_chunks_mut(columns).enumerate().for_each(|(row, errors)| {
-            let work =
-                ChromaErrors::<S, P, W, H> { plane, source, stripes, steps, ends, wanted, row, errors };
+            let planes = &planes[..];
+            let work = ChromaErrors::<S, P, W, H> { planes, are_filled, steps, ends, wanted, row, errors };
             S::run(instructions, work);
         });
     }
@@ -239,56 +185,159 @@ impl<const P: usize> ChromaRows<P> {
     }
 }
 
-/// Measures a row of blocks of chroma `W` samples wide; a pixel has `P` samples. Sums over the rows are of the type `T`.
-struct ChromaBlocks<'a, T, const P: usize, const W: usize> {
+/// Measures a row of blocks of chroma `W` samples wide; a pixel has `P` samples.
+struct ChromaBlocks<'a, D, const P: usize, const W: usize> {
     samples: ChromaRows<P>,
     blocks: &'a mut [Block],
-    sum: PhantomData<T>,
+    depth: PhantomData<D>,
 }
 
-impl<E, T, const P: usize, const W: usize> Work<E> for ChromaBlocks<'_, T, P, W>
-where
-    T: Copy + Default + From<u16> + Into<i64> + Add<Output = T> + Sub<Output = T> + Mul<Output = T>,
-{
+impl<'a, D, const P: usize, const W: usize> ChromaBlocks<'a, D, P, W> {
+    fn new(samples: ChromaRows<P>, blocks: &'a mut [Block]) -> Self {
+        Self { samples, blocks, depth: PhantomData }
+    }
+}
+
+impl<E: InstructionSet, D: Depth, const P: usize, const W: usize> Work<E> for ChromaBlocks<'_, D, P, W> {
     #[inline(always)]
-    fn run(self, _: E) {
+    fn run(self, engine: E) {
         let ChromaRows { rows, pitch, width } = self.samples;
         let count = rows.len() / pitch - 2;
         for (blocks, x) in self.blocks.chunks_mut(STRIPE / W).zip((0..width).step_by(STRIPE)) {
-            // For each column the sums of samples, their squares, and the products of second differences.
-            let mut sums = [[T::default(); STRIPE]; 5];
+            let columns = STRIPE.min(width - x);
+            let mut sums = D::Sums::<E>::new(engine, columns);
             for start in (0..count).map(|row| row * pitch + x) {
                 let samples = |at: usize| -> &[u16; STRIPE] { rows[at..].first_chunk().expect("a stripe") };
                 let [left, middle, right] = [0, P, 2 * P].map(|column| samples(start + pitch + column));
                 let [above, below] = [0, 2 * pitch].map(|row| samples(start + row + P));
-                for column in 0..STRIPE {
-                    let [left, middle, right, above, below] =
-                        [left, middle, right, above, below].map(|samples| T::from(samples[column]));
-                    let (along, down) = (left + right - middle - middle, above + below - middle - middle);
-                    let products = [middle, middle * middle, along * along, down * down, along * down];
-                    for (sums, product) in sums.iter_mut().zip(products) {
-                        sums[column] = sums[column] + product;
-                    }
-                }
+                sums.add([left, middle, right, above, below]);
             }
-            // Behind the last column.
-            sums.iter_mut().for_each(|sums| sums[STRIPE.min(width - x)..].fill(T::default()));
-            for (index, block) in blocks.iter_mut().enumerate() {
-                let start = index * W;
-                let samples = (W.min(width - x - start) / P * count) as u64;
-                for component in 0..P {
-                    let mut totals = [0_i64; 5];
-                    for (total, sums) in totals.iter_mut().zip(&sums) {
-                        for pixel in 0..W / P {
-                            *total += sums[start + pixel * P + component].into();
-                        }
-                    }
-                    let [sum, squares, along, down, both] = totals;
-                    let bends = Bends { along: along as u64, down: down as u64, both };
-                    block.add_chroma(samples, sum as u64, squares as u64, bends);
+            let (samples, products) = (sums.samples(), sums.products());
+            for (block, start) in blocks.iter_mut().zip((0..columns).step_by(W)) {
+                let pairs = start / 2..(start + W) / 2;
+                let mut totals = [0; P];
+                for pair in &samples[pairs.clone()] {
+                    totals[0] += pair[0];
+                    totals[P - 1] += pair[1];
                 }
+                let [squares, along, down, both] = products
+                    .each_ref()
+                    .map(|sums| sums[pairs.clone()].iter().map(|&sum| sum.into()).sum::<i64>());
+                let bends = Bends { along: along as u64, down: down as u64, both };
+                let samples = W.min(columns - start) / P * count;
+                block.add_chroma(samples as u64, &totals, squares as u64, bends);
             }
         }
+    }
+}
+
+/// How many bits samples have.
+trait Depth {
+    type Sums<E: InstructionSet>: StripeSums<E>;
+}
+
+/// Eight.
+struct Eight;
+
+/// More, with sums of the type `T`.
+struct Deep<T>(PhantomData<T>);
+
+impl Depth for Eight {
+    type Sums<E: InstructionSet> = RowSums<E>;
+}
+
+impl<T> Depth for Deep<T>
+where
+    T: Copy + Default + From<u16> + Into<i64> + Add<Output = T> + Sub<Output = T> + Mul<Output = T>,
+{
+    type Sums<E: InstructionSet> = DeepSums<T>;
+}
+
+/// Sums over rows of stripes.
+trait StripeSums<E> {
+    /// A sum over two columns.
+    type Sum: Copy + Into<i64>;
+
+    /// Sums of nothing, to which the first `columns` samples of rows are added.
+    fn new(engine: E, columns: usize) -> Self;
+
+    /// Adds samples, by those on the left, themselves, those on the right, above and below.
+    fn add(&mut self, samples: [&[u16; STRIPE]; 5]);
+
+    /// For each sample of every two neighbours the sum.
+    fn samples(&self) -> [[u64; 2]; STRIPE / 2];
+
+    /// For every two neighbours the sums of squares, of squared second differences along rows and down columns, and of the
+    /// products of both.
+    fn products(&self) -> [[Self::Sum; STRIPE / 2]; 4];
+}
+
+impl<E: InstructionSet> StripeSums<E> for RowSums<E> {
+    type Sum = i32;
+
+    #[inline(always)]
+    fn new(engine: E, columns: usize) -> Self {
+        Self::new(engine, columns)
+    }
+
+    #[inline(always)]
+    fn add(&mut self, samples: [&[u16; STRIPE]; 5]) {
+        self.add(samples);
+    }
+
+    #[inline(always)]
+    fn samples(&self) -> [[u64; 2]; STRIPE / 2] {
+        self.samples()
+    }
+
+    #[inline(always)]
+    fn products(&self) -> [[i32; STRIPE / 2]; 4] {
+        self.products()
+    }
+}
+
+/// Of samples of more than eight bits.
+struct DeepSums<T> {
+    columns: usize,
+    sums: [[T; STRIPE]; 5],
+}
+
+impl<E, T> StripeSums<E> for DeepSums<T>
+where
+    T: Copy + Default + From<u16> + Into<i64> + Add<Output = T> + Sub<Output = T> + Mul<Output = T>,
+{
+    type Sum = i64;
+
+    #[inline(always)]
+    fn new(_: E, columns: usize) -> Self {
+        Self { columns, sums: [[T::default(); STRIPE]; 5] }
+    }
+
+    #[inline(always)]
+    fn add(&mut self, samples: [&[u16; STRIPE]; 5]) {
+        for column in 0..STRIPE {
+            let [left, middle, right, above, below] = samples.map(|samples| T::from(samples[column]));
+            let (along, down) = (left + right - middle - middle, above + below - middle - middle);
+            let products = [middle, middle * middle, along * along, down * down, along * down];
+            for (sums, product) in self.sums.iter_mut().zip(products) {
+                sums[column] = sums[column] + product;
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn samples(&self) -> [[u64; 2]; STRIPE / 2] {
+        let sum = |column: usize| if column < self.columns { self.sums[0][column].into() as u64 } else { 0 };
+        std::array::from_fn(|pair| [sum(2 * pair), sum(2 * pair + 1)])
+    }
+
+    #[inline(always)]
+    fn products(&self) -> [[i64; STRIPE / 2]; 4] {
+        std::array::from_fn(|of| {
+            let sum =
+                |column: usize| if column < self.columns { self.sums[of + 1][column].into() } else { 0 };
+            std::array::from_fn(|pair| sum(2 * pair) + sum(2 * pair + 1))
+        })
     }
 }
 
@@ -297,13 +346,19 @@ fn inside<const W: usize, const H: usize>(plane: &FrameView<'_>, x: usize, y: us
     (W.min(plane.width().saturating_sub(x)), H.min(plane.height().saturating_sub(y)))
 }
 
+/// A plane of chroma, and the same of the other frame. A pixel has `P` samples, a block `H` rows.
+struct ChromaPlane<'a, S, const P: usize, const H: usize> {
+    plane: FrameView<'a>,
+    source: S,
+    /// As stripes.
+    stripes: Stripes<'a, P, H>,
+}
+
 /// Measures the prediction of a row of blocks of chroma. A pixel has `P` samples, a block `W` x `H`.
 struct ChromaErrors<'a, S, const P: usize, const W: usize, const H: usize> {
-    plane: &'a FrameView<'a>,
-    /// The samples of the other frame.
-    source: &'a S,
-    /// The same, if blocks are measured in stripes.
-    stripes: Option<&'a Stripes<'a, P, H>>,
+    planes: &'a [ChromaPlane<'a, S, P, H>],
+    /// Whether blocks fill stripes.
+    are_filled: bool,
     steps: (i32, i32),
     ends: &'a VectorEnds,
     wanted: Wanted<'a>,
@@ -321,23 +376,32 @@ impl<S: CellSource<W, H>, const P: usize, const W: usize, const H: usize> Chroma
 
     /// Measures a block.
     #[inline(always)]
-    fn block<E: InstructionSet>(&self, column: usize) -> u64 {
+    fn block<E: InstructionSet>(&self, column: usize, position: (i32, i32)) -> u64 {
         let (x, y) = (column * W, self.row * H);
-        let pixel = ((x / P) as i32, y as i32);
-        let samples = S::Cell::<E>::read::<P>(self.plane, pixel);
-        let predicted = self.source.cell::<E>(self.position(column));
-        samples.squared_error(predicted, inside::<W, H>(self.plane, x, y))
+        let mut sum = 0;
+        for ChromaPlane { plane, source, .. } in self.planes {
+            let samples = S::Cell::<E>::read::<P>(plane, ((x / P) as i32, y as i32));
+            sum += samples.squared_error(source.cell::<E>(position), inside::<W, H>(plane, x, y));
+        }
+        sum
     }
 
-    /// Measures the blocks of a stripe, two columns each; `None` at the edges of the plane.
+    /// Measures the blocks of a stripe, two columns each; `None` at the edges of the planes.
     #[inline(always)]
     fn stripe<E: InstructionSet>(&self, column: usize) -> Option<[u32; STRIPE / 2]> {
-        let stripes = self.stripes?;
         let (x, y) = ((column * W) as i32, (self.row * H) as i32);
-        self.plane.inside((x, y), (STRIPE, H))?;
-        let predicted = CellSource::<STRIPE, H>::cell::<E>(stripes, self.position(column));
-        let samples = <StripeCell<E, H> as PlaneCell<STRIPE, H>>::read::<P>(self.plane, (x / P as i32, y));
-        Some(samples.squares(predicted))
+        if !self.are_filled || self.planes[0].plane.inside((x, y), (STRIPE, H)).is_none() {
+            return None;
+        }
+        let position = self.position(column);
+        let mut sums = [0; STRIPE / 2];
+        for ChromaPlane { plane, stripes, .. } in self.planes {
+            let predicted = CellSource::<STRIPE, H>::cell::<E>(stripes, position);
+            let samples = <StripeCell<E, H> as PlaneCell<STRIPE, H>>::read::<P>(plane, (x / P as i32, y));
+            let squares = samples.squares(predicted);
+            sums.iter_mut().zip(squares).for_each(|(sum, squares)| *sum += squares);
+        }
+        Some(sums)
     }
 }
 
@@ -347,7 +411,7 @@ impl<E: InstructionSet, S: CellSource<W, H>, const P: usize, const W: usize, con
     #[inline(always)]
     fn run(self, _: E) {
         let (columns, start) = (self.errors.len(), self.row * self.errors.len());
-        let together = if self.stripes.is_some() { STRIPE / W } else { 1 };
+        let together = if self.are_filled { STRIPE / W } else { 1 };
         for first in (0..columns).step_by(together) {
             let blocks = first..(first + together).min(columns);
             if !blocks.clone().any(|block| (self.wanted)(start + block)) {
@@ -355,11 +419,11 @@ impl<E: InstructionSet, S: CellSource<W, H>, const P: usize, const W: usize, con
             }
             let stripe = self.stripe::<E>(first);
             for (index, column) in blocks.enumerate() {
+                let position = self.position(column);
                 let squares = match &stripe {
                     Some(squares) => squares[index * W / 2..][..W / 2].iter().sum::<u32>().into(),
-                    None => self.block::<E>(column),
+                    None => self.block::<E>(column, position),
                 };
-                let position = self.position(column);
                 let fraction = ((position.0 & 7) as u8, (position.1 & 7) as u8);
                 self.errors[column].add_chroma(squares, chroma_gain(position), fraction);
             }

@@ -68,9 +68,9 @@ fn lost_parts((x, y): (u8, u8)) -> [u64; 2] {
     [x, y].map(|eighths| u64::from(eighths * (8 - eighths)))
 }
 
-/// `total / samples`. Nearly all blocks are whole: a shift takes less time than a division.
+/// `total / samples`. Whole blocks have a power of two of them: a shift takes less time than a division.
 pub(super) fn per_sample(total: u64, samples: u64) -> u64 {
-    if samples == SAMPLES { total / SAMPLES } else { total / samples }
+    if samples.is_power_of_two() { total >> samples.trailing_zeros() } else { total / samples }
 }
 
 impl Block {
@@ -83,10 +83,10 @@ impl Block {
         Self { samples, sum, variation, structure, bends: Bends::default() }
     }
 
-    /// Adds a component of chroma by the sums of its samples and their squares.
-    pub fn add_chroma(&mut self, samples: u64, sum: u64, squares: u64, bends: Bends) {
-        self.samples += samples;
-        self.variation += squares - sum * sum / samples;
+    /// Adds components of chroma of so many samples each by the sums of these, and those of their squares.
+    pub fn add_chroma(&mut self, samples: u64, sums: &[u64], squares: u64, bends: Bends) {
+        self.samples += samples * sums.len() as u64;
+        self.variation += squares - sums.iter().map(|sum| per_sample(sum * sum, samples)).sum::<u64>();
         self.bends.along += bends.along;
         self.bends.down += bends.down;
         self.bends.both += bends.both;

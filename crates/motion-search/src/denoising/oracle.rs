@@ -76,7 +76,7 @@ pub fn denoise(
                     sum += middle as u64;
                     squares += (middle * middle) as u64;
                 }
-                of_block.add_chroma(count, sum, squares, bends);
+                of_block.add_chroma(count, &[sum], squares, bends);
             }
         }
         of_block
@@ -120,14 +120,17 @@ pub fn denoise(
         chroma_errors.push((0..chroma_blocks.len()).map(chroma_error).collect::<Vec<_>>());
         predictions.push(predicted);
     }
-    let beside = references.iter().zip(luma_errors.iter().zip(&chroma_errors));
-    let beside = beside.filter(|(reference, _)| reference.is_beside());
+    let lights: Vec<_> = luma_errors.iter().map(|errors| flickers(errors)).collect();
+    let beside = references.iter().zip(&lights).zip(luma_errors.iter().zip(&chroma_errors));
+    let beside = beside.filter(|((reference, _), _)| reference.is_beside());
     let evidence: Vec<_> = beside
-        .map(|(reference, (luma, chroma))| Evidence { is_previous: reference.offset < 0, luma, chroma })
+        .map(|((reference, &flickers), (luma, chroma))| {
+            let is_previous = reference.offset < 0;
+            Evidence { is_previous, flickers, luma, chroma }
+        })
         .collect();
     noise.follow([&luma_blocks, &chroma_blocks], &evidence, &mut NoiseMemory::default());
     let no_chroma = Block::default();
-    let lights: Vec<_> = luma_errors.iter().map(|errors| flickers(errors)).collect();
     let weighed = |block: usize| {
         let BlockNoise { luma, chroma } = noise.blocks()[block];
         Weighed {

@@ -1,7 +1,7 @@
 //! What blocks, areas and levels of brightness tell about noise in comparison with one other frame.
 
 use super::areas::Areas;
-use super::noise::{Block, BlockError, are_alike, flickers, noise_of, per_sample};
+use super::noise::{Block, BlockError, are_alike, noise_of, per_sample};
 use super::rules::SAMPLES;
 use crate::estimator::SetupError;
 use crate::memory;
@@ -20,11 +20,6 @@ const LEAST_OF_LEVEL: usize = 64;
 
 /// Of more blocks every second one is asked.
 const ENOUGH: usize = 1 << 13;
-
-/// From one block of a frame of `count` blocks that is asked to the next.
-fn step(count: usize) -> usize {
-    if count > ENOUGH { 2 } else { 1 }
-}
 
 /// The noise of a level of the frame is at most as many times that of the frame: in a frame without noise a level whose
 /// blocks all move would seem to have some.
@@ -49,8 +44,10 @@ pub(super) type Levels = [Option<u64>; LEVELS + 1];
 /// What luma, or chroma, tells in comparison with one other frame. Its memory is used for all frames.
 #[derive(Default)]
 pub(super) struct Told {
-    /// For each block the noise that it tells.
-    pub blocks: Vec<Option<u64>>,
+    /// For each block that is asked the noise that it tells.
+    blocks: Vec<Option<u64>>,
+    /// Whether every second block is asked, or all.
+    are_halved: bool,
     pub frame: Levels,
     /// How much `frame` counts, of [`TRUST`].
     pub trust: u64,
@@ -74,8 +71,7 @@ pub(super) struct ToldOfBlock {
 
 impl ToldOfBlock {
     pub fn new(told: &[Told], block: usize, white: u64) -> Option<Self> {
-        let least =
-            told.iter().filter_map(|told| told.blocks[block - block % step(told.blocks.len())]).min()?;
+        let least = told.iter().filter_map(|told| told.of(block)).min()?;
         Some(Self { least, white })
     }
 
@@ -107,9 +103,8 @@ impl Told {
         depth: u32,
         of_blocks: &[u8],
         blocks: &[Block],
-        errors: &[BlockError],
+        (errors, flickers): (&[BlockError], bool),
     ) {
-        let flickers = flickers(errors);
         self.by_blocks(blocks.len(), |block| {
             let is_whole = blocks[block].samples == SAMPLES;
             is_whole.then(|| errors[block].luma_noise(&blocks[block], flickers, depth)).flatten()
@@ -117,12 +112,11 @@ impl Told {
         self.of_frame(of_blocks, SAMPLES);
         // Flat blocks near black and white may be those of bars.
         let is_bar = |block: usize| [0, LEVELS as u8 - 1].contains(&of_blocks[block]);
-        let is_repeat = |block: &usize| match self.blocks[*block] {
-            Some(noise) => noise == 0,
+        let is_repeat = |(block, told): &(usize, Option<u64>)| match told {
+            Some(noise) => *noise == 0,
             None => errors[*block].is_flat_repeat(&blocks[*block]) && !is_bar(*block),
         };
-        let asked = (0..blocks.len()).step_by(step(blocks.len()));
-        self.is_clean = REPEATS * asked.clone().filter(is_repeat).count() > asked.count();
+        self.is_clean = REPEATS * self.asked().filter(is_repeat).count() > self.blocks.len();
         if self.is_clean {
             self.frame.iter_mut().flatten().for_each(|noise| *noise = 0);
         }
@@ -132,16 +126,16 @@ impl Told {
             let noise = levels[level].or(levels[ALL]).or(told.frame[level]).or(told.frame[ALL]);
             blocks[block].is_lost(noise.unwrap_or(0), errors[block].difference(flickers), depth)
         };
-        let telling = (0..blocks.len()).filter(|&block| self.blocks[block].is_some());
+        let telling = self.asked().filter(|(_, told)| told.is_some());
         let all = telling.clone().count();
-        let lost = telling.filter(|&block| is_lost(self, &Levels::default(), block)).count();
+        let lost = telling.filter(|&(block, _)| is_lost(self, &Levels::default(), block)).count();
         self.trust = TRUST.min(TRUST * (4 * all as u64).saturating_sub(16 * lost as u64) / all.max(1) as u64);
         self.lost = 256 * lost / all.max(1);
         self.of_areas(areas, of_blocks, SAMPLES);
         for area in 0..self.areas.len() {
             let levels = self.areas[area];
-            let telling =
-                areas.blocks(area).filter(|&block| self.blocks[block].is_some_and(|noise| noise > 0));
+            let asked = areas.blocks(area, self.step());
+            let telling = asked.filter(|&block| self.of(block).is_some_and(|noise| noise > 0));
             let lost = telling.clone().filter(|&block| is_lost(self, &levels, block)).count();
             if LOST * lost > telling.count() {
                 self.areas[area] = Levels::default();
@@ -149,25 +143,36 @@ impl Told {
         }
     }
 
-    /// Sets what blocks tell.
+    /// Sets what blocks tell, of so many.
     pub fn by_blocks(&mut self, count: usize, tell: impl Fn(usize) -> Option<u64>) {
+        self.are_halved = count > ENOUGH;
         self.blocks.clear();
-        let step = step(count);
-        self.blocks.extend((0..count).map(|block| if block % step == 0 { tell(block) } else { None }));
+        let step = self.step();
+        self.blocks.extend((0..count).step_by(step).map(tell));
     }
 
-    /// Sorts what those of `within` tell that `counts` by level. Returns where each level ends.
+    /// From one block that is asked to the next.
+    fn step(&self) -> usize {
+        if self.are_halved { 2 } else { 1 }
+    }
+
+    /// The blocks that are asked, and what they tell.
+    fn asked(&self) -> impl Iterator<Item = (usize, Option<u64>)> + Clone {
+        (0..).step_by(self.step()).zip(self.blocks.iter().copied())
+    }
+
+    /// What a block tells, or the one before it if that is asked in its place.
+    pub fn of(&self, block: usize) -> Option<u64> {
+        self.blocks[block >> u32::from(self.are_halved)]
+    }
+
+    /// Sorts what of `telling` is some by the levels of the blocks. Returns where each level ends.
     fn sort(
-        &mut self,
+        sorted: &mut Vec<u64>,
         levels: &[u8],
-        within: impl Iterator<Item = usize> + Clone,
-        counts: impl Fn(u64) -> bool,
+        telling: impl Iterator<Item = (usize, Option<u64>)> + Clone,
     ) -> [usize; LEVELS] {
-        let Self { blocks, sorted, .. } = self;
-        let telling = within.filter_map(|block| {
-            let noise = blocks[block].filter(|noise| counts(*noise))?;
-            Some((usize::from(levels[block]), noise))
-        });
+        let telling = telling.filter_map(|(block, told)| Some((usize::from(levels[block]), told?)));
         let mut ends = [0; LEVELS];
         telling.clone().for_each(|(level, _)| ends[level] += 1);
         let mut start = 0;
@@ -185,7 +190,9 @@ impl Told {
 
     /// Sets the noise of the frame, whose blocks have so many `samples`.
     pub fn of_frame(&mut self, levels: &[u8], samples: u64) {
-        let ends = self.sort(levels, 0..levels.len(), |_| true);
+        let mut sorted = std::mem::take(&mut self.sorted);
+        let ends = Self::sort(&mut sorted, levels, self.asked());
+        self.sorted = sorted;
         let mut start = 0;
         for (level, end) in ends.into_iter().enumerate() {
             let told = &mut self.sorted[start..end];
@@ -199,10 +206,13 @@ impl Told {
 
     /// Sets the noise of areas in which blocks agree.
     pub fn of_areas(&mut self, areas: Areas, of_blocks: &[u8], samples: u64) {
+        let mut sorted = std::mem::take(&mut self.sorted);
         self.areas.clear();
         for area in 0..areas.count.0 * areas.count.1 {
-            let ends = self.sort(of_blocks, areas.blocks(area), |noise| noise > 0);
-            let Self { frame, trust, sorted, .. } = self;
+            let asked = areas.blocks(area, self.step());
+            let telling = asked.map(|block| (block, self.of(block).filter(|noise| *noise > 0)));
+            let ends = Self::sort(&mut sorted, of_blocks, telling);
+            let Self { frame, trust, .. } = self;
             let of = |told: &mut [u64], level: usize| {
                 if told.len() < LEAST_OF_AREA {
                     return None;
@@ -220,5 +230,6 @@ impl Told {
             levels[ALL] = of(&mut sorted[..], ALL);
             self.areas.push(levels);
         }
+        self.sorted = sorted;
     }
 }

@@ -46,8 +46,13 @@ impl Weighed<'_> {
                 let is_equal = |other: usize| is_equal(other) && self.chroma[other][self.block] == *chroma;
                 if chroma.sum > 0 && !(0..index).any(is_equal) {
                     let of_chroma = self::mismatch(chroma_noise, chroma.gain, chroma.sum);
-                    let by_luma = share(possible_noise, chroma.gain, mismatch(possible_noise));
-                    shares[1][index] = share(chroma_noise, chroma.gain, of_chroma).min(by_luma);
+                    let of_luma = mismatch(possible_noise);
+                    // That with more mismatch for its noise has the smaller share.
+                    let product = |noise: u64, mismatch: u64| u128::from(noise) * u128::from(mismatch);
+                    let luma_has_more = product(chroma_noise, of_luma) > product(possible_noise, of_chroma);
+                    let (noise, mismatch) =
+                        if luma_has_more { (possible_noise, of_luma) } else { (chroma_noise, of_chroma) };
+                    shares[1][index] = share(noise, chroma.gain, mismatch);
                 }
             }
         }
@@ -59,7 +64,9 @@ impl Weighed<'_> {
 /// The most by which noise of a block changes a sample, for all that is taken out: two and a half standard deviations.
 /// What changes more is small and fast, like rain, and not noise.
 pub(super) fn most_change(noise: u64) -> u16 {
-    (25 * noise / 4 / SAMPLES).isqrt().saturating_add(1).try_into().unwrap_or(u16::MAX)
+    // Exact, because the square has less than 53 bits, and faster than integer arithmetic.
+    let deviations = ((25 * noise / 4 / SAMPLES) as f64).sqrt() as u16;
+    deviations.saturating_add(1)
 }
 
 /// The squared mismatch of a block of `noise`, times 256, from the squared `difference` of its prediction.
@@ -71,7 +78,15 @@ fn mismatch(noise: u64, gain: u16, difference: u64) -> u64 {
 fn share(noise: u64, gain: u16, mismatch: u64) -> u32 {
     let variance = u64::from(gain) * noise + mismatch;
     // Less than one.
-    if variance > 256 * 256 * noise { 0 } else { (256 * 256 * noise / variance.max(1)) as u32 }
+    if variance > 256 * 256 * noise { 0 } else { quotient(256 * 256 * noise, variance.max(1)) as u32 }
+}
+
+/// `total / part`, which is not more than `total`.
+///
+/// The quotient of two integers below 2^53, rounded to a `f64`, is at least the next integer only if the exact quotient is,
+/// and is there sooner than that of integers.
+fn quotient(total: u64, part: u64) -> u64 {
+    if total < 1 << 53 { (total as i64 as f64 / part as i64 as f64) as u64 } else { total / part }
 }
 
 /// Weights with the sum [`WEIGHTS`] of a frame and of others with these shares.
@@ -92,6 +107,22 @@ fn weights(shares: &[u32]) -> BlockWeights {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn quotients_are_exact() {
+        let mut random = fastrand::Rng::with_seed(1);
+        for _ in 0..100_000 {
+            let bits = random.u32(1..52);
+            let part = random.u64(1..1 << bits);
+            let whole = random.u64(1..=((1 << 53) / part).max(1));
+            for total in
+                [whole * part - 1, whole * part, whole * part + part / 2].map(|total| total.max(part))
+            {
+                assert_eq!(quotient(total, part), total / part, "{total} / {part}");
+            }
+        }
+        assert_eq!(quotient(u64::MAX, 3), u64::MAX / 3);
+    }
 
     #[test]
     fn weights_follow_from_noise_and_errors() {

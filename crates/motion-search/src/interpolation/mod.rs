@@ -22,6 +22,7 @@ pub mod oracle;
 mod overlap;
 mod phase;
 mod projection;
+mod row_sums;
 mod rules;
 mod scene_cut;
 mod search_frame;
@@ -37,6 +38,7 @@ pub use frame_maker::{FrameFormat, FrameMaker, FrameQuality, InterpolationError,
 pub use interpolator::Interpolator;
 pub(crate) use luma_points::LumaPoints;
 pub use phase::Phase;
+pub(crate) use row_sums::RowSums;
 pub(crate) use rules::{AHEAD, BLOCK, PREFETCHED, halved_parameters, halvings, halvings_to};
 #[cfg(feature = "opencl")]
 pub(crate) use rules::{HYPOTHESES, block_of, check_field, coarse_grid, found_grid, grid, halved};

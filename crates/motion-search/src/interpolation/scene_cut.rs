@@ -178,7 +178,7 @@ mod tests {
             let share = 150 + random() % 100;
             let kinds: Vec<_> = (0..rows * columns).map(|_| (random() < share, random() < 40)).collect();
             let frame = |is_current: bool, noise: &mut dyn FnMut() -> i32| {
-                let sample = |x: usize, y: usize| {
+                let mut sample = |x: usize, y: usize| {
                     let (is_other, is_flat) =
                         kinds[(y / 8).min(rows - 1) * columns + (x / 8).min(columns - 1)];
                     let sample = samples[y * width + x] / 2;

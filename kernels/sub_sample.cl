@@ -208,7 +208,8 @@ static inline int2 best_around(__local Shared *shared, const uint *costs, int2 w
 #pragma unroll
     for (int c = 0; c < AROUND; ++c)
         shared->scratch.costs[c * ITEMS + item] = costs[c];
-    barrier(CLK_LOCAL_MEM_FENCE);
+    // Also of global memory: all items have read the vector of their block before one writes it.
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     uint sum = 0;
     for (int i = 0; i < AROUND; ++i)
         // Not in one order, in which four items in a row would share a bank of local memory.

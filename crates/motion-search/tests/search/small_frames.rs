@@ -6,22 +6,18 @@ use motion_search::estimator::{
     Algorithm, Border, Frame, Metric, MotionVector, Parameters, Quality, SubSample, Window,
 };
 use motion_search::interpolation::{FrameFormat, FrameMaker, FrameQuality, Phase, oracle};
-use motion_search::opencl::{self, DeviceKind, OpenCl, OpenClDevice, OpenClInterpolator};
+use motion_search::opencl::{DeviceKind, OpenCl, OpenClInterpolator};
 use motion_search::tuning::{Kernel, Launch, Tuning};
-use test_support::{Case, Content, Noise, check, frames, wanted_devices};
+use test_support::{Case, Content, Noise, check, frames};
 
-/// Those that are wanted, without the context that `all_devices` keeps open: with it oclgrind tells of a race in
-/// `refine_sub_sample`, for a reason that was not found.
-fn devices() -> Vec<OpenClDevice> {
-    wanted_devices(opencl::devices(), |device| &device.name)
-}
+use crate::all_devices;
 
 /// Three steps of a window that is wider than the frames are high, one block size for each number
 /// of items a candidate, and blocks that fill no group.
 #[test]
 fn three_steps_of_small_frames_are_exact() {
     let sizes = [(12, 26, 13, Metric::Ssd, Border::Extend), (20, 37, 23, Metric::Sad, Border::Restrict)];
-    for device in devices() {
+    for device in all_devices() {
         for kernel in Kernel::OPENCL_THREE_STEP {
             for (block_size, width, height, metric, border) in sizes {
                 let window = Window::new(-7, 5, -2, 6).unwrap();
@@ -52,7 +48,7 @@ fn sub_samples_of_small_frames_are_exact() {
         (16, 37, 18, 16, SubSample::Quarter, Border::Extend, DeviceKind::Gpu, 4 << 10),
         (20, 26, 13, 10, SubSample::Half, Border::Restrict, DeviceKind::Cpu, 32 << 10),
     ];
-    for device in devices() {
+    for device in all_devices() {
         for (block_size, width, height, depth, sub_sample, border, kind, local_memory) in sizes {
             let mut device = device.clone();
             (device.kind, device.local_memory) = (kind, device.local_memory.min(local_memory));
@@ -76,7 +72,7 @@ fn sub_samples_of_small_frames_are_exact() {
 /// Hierarchical search of one level and of two, with blocks that are smaller and larger than a cell.
 #[test]
 fn hierarchical_searches_of_small_frames_are_exact() {
-    for device in devices() {
+    for device in all_devices() {
         for (quality, block_size, width, height) in
             [(Quality::Fast, 4, 37, 18), (Quality::High, 4, 61, 60), (Quality::Balanced, 16, 130, 121)]
         {
@@ -97,7 +93,7 @@ fn hierarchical_searches_of_small_frames_are_exact() {
 
 #[test]
 fn small_frames_are_exact() {
-    let devices = devices();
+    let devices = all_devices();
     // Lopsided windows, an odd number of candidates, one aligned and one misaligned block size,
     // a grid that fills no group.
     let sizes = [(16, 37, 18, Metric::Sad, Border::Extend), (12, 26, 13, Metric::Ssd, Border::Restrict)];
@@ -128,7 +124,7 @@ fn small_frames_are_exact() {
 /// Blocks so large that several items share a task of `tiled`, as it is cut for GPUs.
 #[test]
 fn shared_tasks_are_exact() {
-    for mut device in devices() {
+    for mut device in all_devices() {
         device.kind = DeviceKind::Gpu;
         device.local_memory = device.local_memory.min(48 << 10);
         let window = Window::new(-3, 1, -1, 1).unwrap();
@@ -147,7 +143,7 @@ fn shared_tasks_are_exact() {
 fn made_frames_are_exact() {
     let halved = Sampling { halved_x: true, halved_y: true, interleaved: false };
     let interleaved = Sampling { interleaved: true, ..halved };
-    for mut device in devices() {
+    for mut device in all_devices() {
         for (kind, depth, chroma) in
             [(DeviceKind::Cpu, 8, vec![halved, halved]), (DeviceKind::Gpu, 10, vec![interleaved])]
         {

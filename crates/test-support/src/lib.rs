@@ -1,6 +1,10 @@
 //! What the tests of this workspace share: hostile cases with a runner that compares every implementation with the
 //! oracle, processes for tests that need one of their own, and with the feature `gstreamer` elements, pipelines and clips.
 
+use std::sync::Once;
+
+use motion_search::estimator::{Parameters, Window};
+
 mod cases;
 mod extent;
 mod frames;
@@ -35,5 +39,25 @@ pub fn wanted_devices<D>(mut devices: Vec<D>, name: impl Fn(&D) -> &str) -> Vec<
         devices.retain(|device| name(device).to_lowercase().contains(&wanted.to_lowercase()));
         assert!(!devices.is_empty(), "no OpenCL device is called {wanted}");
     }
+    devices
+}
+
+/// As [`wanted_devices`]. The smallest search, which `open` opens on each, is kept to the end of the process, and with it all that is
+/// compiled for the device: even with its cache, PoCL takes a tenth of a second for each program. Where it cannot be opened, as
+/// where the environment names CUDA, which does not launch all kernels, nothing is kept.
+///
+/// # Panics
+/// As [`wanted_devices`].
+pub fn kept_devices<D, O>(
+    devices: Vec<D>,
+    name: impl Fn(&D) -> &str,
+    open: impl Fn(&D, &Parameters) -> O,
+) -> Vec<D> {
+    static KEPT: Once = Once::new();
+    let devices = wanted_devices(devices, name);
+    KEPT.call_once(|| {
+        let smallest = Parameters::new(16, 16, 16, Window::symmetric(1, 1).expect("a window"));
+        devices.iter().for_each(|device| std::mem::forget(open(device, &smallest)));
+    });
     devices
 }

@@ -1,14 +1,15 @@
 //! Devices whose drivers compile: what waits for them, and what does not.
 
+use std::ffi::OsStr;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use gst::prelude::*;
 use gst_check::Harness;
-use test_support::{some_of, with_environment};
+use test_support::with_environment;
 
-use crate::faults::{frame, hash};
+use crate::faults::{Layer, frame, hash};
 use crate::launched::fault_layer;
 use crate::{init, launch};
 
@@ -26,48 +27,62 @@ fn next_progress(bus: &gst::Bus) -> gst::ProgressType {
     }
 }
 
-/// With nothing in PoCL's cache, opening takes long enough to be told of.
-#[test]
-fn a_stop_or_a_flush_ends_the_wait_for_a_compiler_and_the_next_start_finishes() {
-    let cache = tempfile::tempdir().expect("a folder");
-    with_environment([("POCL_CACHE_DIR", cache.path())], || {
-        let elements = [
-            "motionestimate algorithm=hierarchical",
-            "motioninterpolate name=element ! video/x-raw,framerate=50/1",
-            "motiondenoise",
-        ];
-        for element in some_of(3, elements) {
-            let (element, rest) = element.split_once(' ').unwrap_or((element, ""));
-            let pipeline = launch(&format!("{SOURCE} ! {element} device=cpu {rest} ! fakesink"));
-            let bus = pipeline.bus().unwrap();
-            // The state change returns before a device is open.
-            assert_eq!(pipeline.set_state(gst::State::Playing), Ok(gst::StateChangeSuccess::Async));
-            assert_eq!(next_progress(&bus), gst::ProgressType::Start);
-            // Were the wait not ended, this would be `Complete`.
-            pipeline.set_state(gst::State::Ready).unwrap();
-            assert_eq!(next_progress(&bus), gst::ProgressType::Canceled, "{element}");
-            assert!(bus.pop_filtered(&[gst::MessageType::Error]).is_none(), "{element}");
+/// An environment in which the first context is not made before the layer has another fault.
+fn without_a_context() -> [(&'static str, &'static OsStr); 2] {
+    [("OPENCL_LAYERS", fault_layer().as_os_str()), ("FAULT", "block clCreateContext 0".as_ref())]
+}
 
-            pipeline.set_state(gst::State::Paused).unwrap();
-            assert_eq!(next_progress(&bus), gst::ProgressType::Start);
-            let sink = pipeline.iterate_sinks().next().unwrap().unwrap();
-            let seek = gst::event::Seek::new(
-                1.0,
-                gst::SeekFlags::FLUSH,
-                gst::SeekType::Set,
-                gst::ClockTime::ZERO,
-                gst::SeekType::None,
-                gst::ClockTime::NONE,
-            );
-            assert!(sink.send_event(seek));
-            assert_eq!(next_progress(&bus), gst::ProgressType::Canceled, "{element}");
-            pipeline.set_state(gst::State::Playing).unwrap();
-            let end = bus
-                .timed_pop_filtered(gst::ClockTime::NONE, &[gst::MessageType::Eos, gst::MessageType::Error]);
-            assert_eq!(end.unwrap().type_(), gst::MessageType::Eos, "{element}");
-            pipeline.set_state(gst::State::Null).unwrap();
-        }
+/// Stops and flushes the stream while `element` waits for the first context, which then is made.
+fn interrupted(element: &str) {
+    let pipeline = launch(&format!("{SOURCE} ! {element} ! fakesink"));
+    let bus = pipeline.bus().unwrap();
+    // The state change returns before a device is open.
+    assert_eq!(pipeline.set_state(gst::State::Playing), Ok(gst::StateChangeSuccess::Async));
+    assert_eq!(next_progress(&bus), gst::ProgressType::Start);
+    pipeline.set_state(gst::State::Ready).unwrap();
+    assert_eq!(next_progress(&bus), gst::ProgressType::Canceled);
+    assert!(bus.pop_filtered(&[gst::MessageType::Error]).is_none());
+
+    // The next start waits for the same context.
+    pipeline.set_state(gst::State::Paused).unwrap();
+    assert_eq!(next_progress(&bus), gst::ProgressType::Start);
+    let sink = pipeline.iterate_sinks().next().unwrap().unwrap();
+    let seek = gst::event::Seek::new(
+        1.0,
+        gst::SeekFlags::FLUSH,
+        gst::SeekType::Set,
+        gst::ClockTime::ZERO,
+        gst::SeekType::None,
+        gst::ClockTime::NONE,
+    );
+    assert!(sink.send_event(seek));
+    assert_eq!(next_progress(&bus), gst::ProgressType::Canceled);
+
+    Layer::loaded().set("");
+    pipeline.set_state(gst::State::Playing).unwrap();
+    let last =
+        bus.timed_pop_filtered(gst::ClockTime::NONE, &[gst::MessageType::Eos, gst::MessageType::Error]);
+    assert_eq!(last.unwrap().type_(), gst::MessageType::Eos);
+    pipeline.set_state(gst::State::Null).unwrap();
+}
+
+#[test]
+fn a_stop_or_a_flush_ends_the_wait_of_a_search() {
+    with_environment(without_a_context(), || {
+        interrupted("motionestimate algorithm=hierarchical device=cpu");
     });
+}
+
+#[test]
+fn a_stop_or_a_flush_ends_the_wait_for_made_frames() {
+    with_environment(without_a_context(), || {
+        interrupted("motioninterpolate device=cpu ! video/x-raw,framerate=50/1");
+    });
+}
+
+#[test]
+fn a_stop_or_a_flush_ends_the_wait_of_denoising() {
+    with_environment(without_a_context(), || interrupted("motiondenoise device=cpu"));
 }
 
 /// What becomes of frames.

@@ -11,4 +11,5 @@ mod files;
 mod layer;
 mod worker;
 
+pub use layer::Layer;
 pub use worker::{frame, hash};

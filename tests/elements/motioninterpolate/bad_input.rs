@@ -186,7 +186,7 @@ fn backwards_without_an_end_every_frame_passes() {
 }
 
 /// What comes out of ten frames from 25 to 50 a second, before the sixth of which `change` is made, and the warnings.
-fn changed(launch: &str, change: impl Fn(&gst::Element)) -> (Vec<Vec<u8>>, Vec<String>) {
+fn changed(launch: &str, change: impl Fn(&gst::Element)) -> (Vec<Vec<u32>>, Vec<String>) {
     let rate = (25, 1);
     let mut harness = harness(&format!("motioninterpolate {launch}"), &i420(rate), (50, 1));
     let (bus, element) = (bus(&harness), element(&harness));
@@ -200,7 +200,7 @@ fn changed(launch: &str, change: impl Fn(&gst::Element)) -> (Vec<Vec<u8>>, Vec<S
         other => panic!("{launch}: {other:?}"),
     });
     let warnings = warnings.collect();
-    (pull(&mut harness).iter().map(|buffer| bytes(buffer)).collect(), warnings)
+    (pull(&mut harness).iter().map(|buffer| samples(buffer, &i420(rate))).collect(), warnings)
 }
 
 #[test]

@@ -123,6 +123,7 @@ pub fn milliseconds(buffers: &[gst::Buffer]) -> Vec<u64> {
     buffers.iter().map(|buffer| pts(buffer) / 1_000_000).collect()
 }
 
+/// All bytes of a buffer, of which those between rows may be anything.
 pub fn bytes(buffer: &gst::BufferRef) -> Vec<u8> {
     buffer.map_readable().expect("readable").to_vec()
 }

@@ -36,6 +36,11 @@ fn without_a_context() -> [(&'static str, &'static OsStr); 2] {
 fn interrupted(element: &str) {
     let pipeline = launch(&format!("{SOURCE} ! {element} ! fakesink"));
     let bus = pipeline.bus().unwrap();
+    // If a wait were not ended, it would end by this, and not be canceled.
+    thread::spawn(|| {
+        thread::sleep(Duration::from_secs(300));
+        Layer::loaded().set("");
+    });
     // The state change returns before a device is open.
     assert_eq!(pipeline.set_state(gst::State::Playing), Ok(gst::StateChangeSuccess::Async));
     assert_eq!(next_progress(&bus), gst::ProgressType::Start);

@@ -376,8 +376,8 @@ impl<S: CellSource<W, H>, const P: usize, const W: usize, const H: usize> Chroma
 
     /// Measures a block.
     #[inline(always)]
-    fn block<E: InstructionSet>(&self, column: usize, position: (i32, i32)) -> u64 {
-        let (x, y) = (column * W, self.row * H);
+    fn block<E: InstructionSet>(&self, column: usize) -> u64 {
+        let (x, y, position) = (column * W, self.row * H, self.position(column));
         let mut sum = 0;
         for ChromaPlane { plane, source, .. } in self.planes {
             let samples = S::Cell::<E>::read::<P>(plane, ((x / P) as i32, y as i32));
@@ -418,14 +418,15 @@ impl<E: InstructionSet, S: CellSource<W, H>, const P: usize, const W: usize, con
                 continue;
             }
             let stripe = self.stripe::<E>(first);
+            // Blocks of a stripe have the same vector.
+            let position = self.position(first);
+            let (gain, fraction) = (chroma_gain(position), ((position.0 & 7) as u8, (position.1 & 7) as u8));
             for (index, column) in blocks.enumerate() {
-                let position = self.position(column);
                 let squares = match &stripe {
                     Some(squares) => squares[index * W / 2..][..W / 2].iter().sum::<u32>().into(),
-                    None => self.block::<E>(column, position),
+                    None => self.block::<E>(column),
                 };
-                let fraction = ((position.0 & 7) as u8, (position.1 & 7) as u8);
-                self.errors[column].add_chroma(squares, chroma_gain(position), fraction);
+                self.errors[column].add_chroma(squares, gain, fraction);
             }
         }
     }

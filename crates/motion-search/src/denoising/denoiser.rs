@@ -340,11 +340,10 @@ impl Measuring<'_> {
         luma.blocks.par_chunks_mut(self.columns()).enumerate().for_each(|(row, blocks)| {
             self.instructions.run(MeasuredLuma { plane: &self.planes[0], y: row * BLOCK, blocks });
         });
-        chroma.blocks.fill(Block::default());
         for (sampling, alike) in self.chroma_planes() {
-            let (planes, blocks) = (&self.planes[alike], &mut chroma.blocks[..]);
-            let (instructions, columns) = (self.instructions, self.columns());
-            let work = MeasuredChroma { instructions, planes, columns, blocks };
+            let (planes, blocks) = (&self.planes[alike.clone()], &mut chroma.blocks[..]);
+            let (instructions, are_first, columns) = (self.instructions, alike.start == 1, self.columns());
+            let work = MeasuredChroma { instructions, planes, are_first, columns, blocks };
             with_chroma(sampling, self.format.samples.depth(), work);
         }
     }
@@ -389,11 +388,11 @@ impl Measuring<'_> {
         let others = self.references.par_iter().zip(self.ends).zip(&mut chroma.errors);
         let others = others.filter(|((reference, _), _)| reference.is_beside() == is_beside);
         others.for_each(|((reference, ends), errors)| {
-            errors.fill(BlockError::default());
             for (sampling, alike) in self.chroma_planes() {
                 let work = MeasuredChromaErrors {
                     instructions: self.instructions,
                     planes: &self.planes[alike.clone()],
+                    are_first: alike.start == 1,
                     steps: steps_of_chroma(sampling),
                     columns: self.columns(),
                     others: &reference.planes[alike],

@@ -102,6 +102,8 @@ type Wanted<'a> = &'a (dyn Fn(usize) -> bool + Sync);
 pub(super) struct MeasuredChroma<'a> {
     pub instructions: Instructions,
     pub planes: &'a [FrameView<'a>],
+    /// Whether they are the first planes of chroma.
+    pub are_first: bool,
     /// Blocks of a row.
     pub columns: usize,
     pub blocks: &'a mut [Block],
@@ -112,8 +114,11 @@ impl<'a> ChromaWork<'a> for MeasuredChroma<'a> {
     where
         S: CellSource<W, H> + From<FrameView<'a>>,
     {
-        let Self { instructions, planes, columns, blocks } = self;
+        let Self { instructions, planes, are_first, columns, blocks } = self;
         blocks.par_chunks_mut(columns).enumerate().for_each(|(row, blocks)| {
+            if are_first {
+                blocks.fill(Block::default());
+            }
             for plane in planes {
                 let (samples, blocks) = (ChromaRows::<P>::around(plane, row * H, H), &mut *blocks);
                 match plane.format().depth() {
@@ -130,6 +135,8 @@ impl<'a> ChromaWork<'a> for MeasuredChroma<'a> {
 pub(super) struct MeasuredChromaErrors<'a> {
     pub instructions: Instructions,
     pub planes: &'a [FrameView<'a>],
+    /// Whether they are the first planes of chroma.
+    pub are_first: bool,
     /// Positions in them on each axis, for each quarter of a luma sample.
     pub steps: (i32, i32),
     /// Blocks of a row.
@@ -146,7 +153,7 @@ impl<'a> ChromaWork<'a> for MeasuredChromaErrors<'a> {
     where
         S: CellSource<W, H> + From<FrameView<'a>>,
     {
-        let Self { instructions, planes, steps, columns, others, ends, wanted, errors } = self;
+        let Self { instructions, planes, are_first, steps, columns, others, ends, wanted, errors } = self;
         let of_plane = |(&plane, &other): (&FrameView<'a>, &FrameView<'a>)| ChromaPlane::<S, P, H> {
             plane,
             source: other.into(),
@@ -155,6 +162,9 @@ impl<'a> ChromaWork<'a> for MeasuredChromaErrors<'a> {
         let are_filled = fill_stripes::<W>(planes[0].format().depth(), std::slice::from_ref(ends));
         let planes: Vec<_> = planes.iter().zip(others).map(of_plane).collect();
         errors.par_chunks_mut(columns).enumerate().for_each(|(row, errors)| {
+            if are_first {
+                errors.fill(BlockError::default());
+            }
             let planes = &planes[..];
             let work = ChromaErrors::<S, P, W, H> { planes, are_filled, steps, ends, wanted, row, errors };
             S::run(instructions, work);

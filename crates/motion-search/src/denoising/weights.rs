@@ -80,7 +80,7 @@ fn share(noise: u64, gain: u16, mismatch: u64) -> u32 {
 /// The quotient of two integers below 2^53, rounded to a `f64`, is at least the next integer only if the exact quotient is,
 /// and is there sooner than that of integers.
 fn quotient(total: u64, part: u64) -> u64 {
-    if total < 1 << 53 { (total as i64 as f64 / part as i64 as f64) as u64 } else { total / part }
+    if total < 1 << 53 { (total as i64 as f64 / part as i64 as f64) as i64 as u64 } else { total / part }
 }
 
 /// Weights with the sum [`WEIGHTS`] of a frame and of others with these shares.

@@ -5,6 +5,7 @@ use std::ops::{Add, Mul, Sub};
 
 use rayon::prelude::*;
 
+use super::map::BlockNoise;
 use super::noise::{Bends, Block, BlockError};
 use super::rules::{BLOCK, NOISE_GAINS, VectorEnds, chroma_gain};
 use super::stripes::{STRIPE, StripeCell, Stripes, fill_stripes};
@@ -95,9 +96,6 @@ impl<S: CellSource<BLOCK, BLOCK>, E: InstructionSet> Work<E> for MeasuredErrors<
     }
 }
 
-/// Whether the error of the block of this number is wanted.
-type Wanted<'a> = &'a (dyn Fn(usize) -> bool + Sync);
-
 /// Adds the numbers of planes of chroma to those of blocks.
 pub(super) struct MeasuredChroma<'a> {
     pub instructions: Instructions,
@@ -144,7 +142,8 @@ pub(super) struct MeasuredChromaErrors<'a> {
     /// The same planes of the other frame, and the ends of the vectors in it.
     pub others: &'a [FrameView<'a>],
     pub ends: &'a VectorEnds,
-    pub wanted: Wanted<'a>,
+    /// The noise of blocks, if the errors of those are wanted whose chroma has noise.
+    pub noise: Option<&'a [BlockNoise]>,
     pub errors: &'a mut [BlockError],
 }
 
@@ -153,7 +152,7 @@ impl<'a> ChromaWork<'a> for MeasuredChromaErrors<'a> {
     where
         S: CellSource<W, H> + From<FrameView<'a>>,
     {
-        let Self { instructions, planes, are_first, steps, columns, others, ends, wanted, errors } = self;
+        let Self { instructions, planes, are_first, steps, columns, others, ends, noise, errors } = self;
         let of_plane = |(&plane, &other): (&FrameView<'a>, &FrameView<'a>)| ChromaPlane::<S, P, H> {
             plane,
             source: other.into(),
@@ -166,7 +165,8 @@ impl<'a> ChromaWork<'a> for MeasuredChromaErrors<'a> {
                 errors.fill(BlockError::default());
             }
             let planes = &planes[..];
-            let work = ChromaErrors::<S, P, W, H> { planes, are_filled, steps, ends, wanted, row, errors };
+            let noise = noise.map(|noise| &noise[row * columns..][..columns]);
+            let work = ChromaErrors::<S, P, W, H> { planes, are_filled, steps, ends, noise, row, errors };
             S::run(instructions, work);
         });
     }
@@ -371,7 +371,7 @@ struct ChromaErrors<'a, S, const P: usize, const W: usize, const H: usize> {
     are_filled: bool,
     steps: (i32, i32),
     ends: &'a VectorEnds,
-    wanted: Wanted<'a>,
+    noise: Option<&'a [BlockNoise]>,
     row: usize,
     errors: &'a mut [BlockError],
 }
@@ -420,11 +420,11 @@ impl<E: InstructionSet, S: CellSource<W, H>, const P: usize, const W: usize, con
 {
     #[inline(always)]
     fn run(self, _: E) {
-        let (columns, start) = (self.errors.len(), self.row * self.errors.len());
+        let columns = self.errors.len();
         let together = if self.are_filled { STRIPE / W } else { 1 };
         for first in (0..columns).step_by(together) {
             let blocks = first..(first + together).min(columns);
-            if !blocks.clone().any(|block| (self.wanted)(start + block)) {
+            if self.noise.is_some_and(|noise| noise[blocks.clone()].iter().all(|noise| noise.chroma == 0)) {
                 continue;
             }
             let stripe = self.stripe::<E>(first);

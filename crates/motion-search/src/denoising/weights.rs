@@ -72,15 +72,7 @@ fn mismatch(noise: u64, gain: u16, difference: u64) -> u64 {
 /// The weight of a prediction in 256ths of that of the frame itself.
 fn share(noise: u64, gain: u16, mismatch: u64) -> u32 {
     let variance = u64::from(gain) * noise + mismatch;
-    quotient(256 * 256 * noise, variance.max(1)) as u32
-}
-
-/// `total / part`.
-///
-/// The quotient of two integers below 2^53, rounded to a `f64`, is at least the next integer only if the exact quotient is,
-/// and is there sooner than that of integers.
-fn quotient(total: u64, part: u64) -> u64 {
-    if total < 1 << 53 { (total as i64 as f64 / part as i64 as f64) as i64 as u64 } else { total / part }
+    (256 * 256 * noise / variance.max(1)) as u32
 }
 
 /// Weights with the sum [`WEIGHTS`] of a frame and of others with these shares.
@@ -91,7 +83,7 @@ fn weights(shares: &[u32]) -> BlockWeights {
     *current = WEIGHTS as u16;
     if sum > WEIGHTS {
         for (other, share) in others.iter_mut().zip(shares) {
-            *other = quotient((WEIGHTS * share + sum / 2).into(), sum.into()) as u16;
+            *other = ((WEIGHTS * share + sum / 2) / sum) as u16;
             *current -= *other;
         }
     }
@@ -101,22 +93,6 @@ fn weights(shares: &[u32]) -> BlockWeights {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn quotients_are_exact() {
-        let mut random = fastrand::Rng::with_seed(1);
-        for _ in 0..100_000 {
-            let bits = random.u32(1..52);
-            let part = random.u64(1..1 << bits);
-            let whole = random.u64(1..=((1 << 53) / part).max(1));
-            for total in
-                [whole * part - 1, whole * part, whole * part + part / 2].map(|total| total.max(part))
-            {
-                assert_eq!(quotient(total, part), total / part, "{total} / {part}");
-            }
-        }
-        assert_eq!(quotient(u64::MAX, 3), u64::MAX / 3);
-    }
 
     #[test]
     fn weights_follow_from_noise_and_errors() {

@@ -91,8 +91,9 @@ impl Told {
     pub fn reserve(&mut self, areas: Areas) -> Result<(), SetupError> {
         let blocks = areas.blocks.0 * areas.blocks.1;
         self.blocks = memory::values("what blocks tell", blocks)?;
+        let asked = if blocks > ENOUGH { blocks.div_ceil(2) } else { blocks };
         for sorted in &mut self.sorted {
-            *sorted = memory::values("what blocks tell, sorted", blocks)?;
+            *sorted = memory::values("what blocks tell, sorted", asked)?;
         }
         self.areas = memory::values("what areas tell", areas.count.0 * areas.count.1)?;
         Ok(())

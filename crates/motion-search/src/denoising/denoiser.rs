@@ -223,7 +223,7 @@ impl Denoiser {
             lights.resize(references.len(), false);
             measuring.blocks(luma, chroma);
             measuring.luma_errors(luma, lights, true);
-            measuring.chroma_errors(chroma, true, |_| true);
+            measuring.chroma_errors(chroma, true, None);
             let beside = references.iter().zip(&*lights).zip(luma.errors.iter().zip(&chroma.errors));
             let beside = beside.filter(|((reference, _), _)| reference.is_beside());
             let evidence: Vec<_> = beside
@@ -237,7 +237,7 @@ impl Denoiser {
             if !noise.is_none() && !strength.is_none() {
                 measuring.luma_errors(luma, lights, false);
                 if noise.has_chroma() {
-                    measuring.chroma_errors(chroma, false, |block| noise.blocks()[block].chroma > 0);
+                    measuring.chroma_errors(chroma, false, Some(noise.blocks()));
                 }
             }
             let no_chroma = Block::default();
@@ -340,11 +340,10 @@ impl Measuring<'_> {
         luma.blocks.par_chunks_mut(self.columns()).enumerate().for_each(|(row, blocks)| {
             self.instructions.run(MeasuredLuma { plane: &self.planes[0], y: row * BLOCK, blocks });
         });
-        chroma.blocks.fill(Block::default());
         for (sampling, alike) in self.chroma_planes() {
-            let (planes, blocks) = (&self.planes[alike], &mut chroma.blocks[..]);
-            let (instructions, columns) = (self.instructions, self.columns());
-            let work = MeasuredChroma { instructions, planes, columns, blocks };
+            let (planes, blocks) = (&self.planes[alike.clone()], &mut chroma.blocks[..]);
+            let (instructions, are_first, columns) = (self.instructions, alike.start == 1, self.columns());
+            let work = MeasuredChroma { instructions, planes, are_first, columns, blocks };
             with_chroma(sampling, self.format.samples.depth(), work);
         }
     }
@@ -379,26 +378,21 @@ impl Measuring<'_> {
         });
     }
 
-    /// The same of chroma, of the blocks that are `wanted`.
-    fn chroma_errors(
-        &self,
-        chroma: &mut MeasuredBlocks,
-        is_beside: bool,
-        wanted: impl Fn(usize) -> bool + Sync,
-    ) {
+    /// The same of chroma; if `noise` is there, of the blocks whose chroma has some.
+    fn chroma_errors(&self, chroma: &mut MeasuredBlocks, is_beside: bool, noise: Option<&[BlockNoise]>) {
         let others = self.references.par_iter().zip(self.ends).zip(&mut chroma.errors);
         let others = others.filter(|((reference, _), _)| reference.is_beside() == is_beside);
         others.for_each(|((reference, ends), errors)| {
-            errors.fill(BlockError::default());
             for (sampling, alike) in self.chroma_planes() {
                 let work = MeasuredChromaErrors {
                     instructions: self.instructions,
                     planes: &self.planes[alike.clone()],
+                    are_first: alike.start == 1,
                     steps: steps_of_chroma(sampling),
                     columns: self.columns(),
                     others: &reference.planes[alike],
                     ends,
-                    wanted: &wanted,
+                    noise,
                     errors,
                 };
                 with_chroma(sampling, self.format.samples.depth(), work);

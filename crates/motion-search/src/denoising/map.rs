@@ -76,8 +76,8 @@ struct Followed {
     areas: Vec<Levels>,
     /// The levels of which an area has a noise of its own.
     of_areas: [bool; LEVELS],
-    /// For each area the noise of each level that is known.
-    known: Vec<[u64; LEVELS]>,
+    /// For each area the noise of each level that it has of its own.
+    own: Vec<[Option<u64>; LEVELS]>,
 }
 
 /// The noise of a stream's frames, which follows them.
@@ -233,8 +233,8 @@ impl Followed {
     fn new(areas: Areas) -> Result<Self, SetupError> {
         let count = areas.count.0 * areas.count.1;
         let areas = memory::values("the noise of areas", count)?;
-        let known = memory::values("the noise of the levels of areas", count)?;
-        Ok(Self { frame: Levels::default(), areas, of_areas: [false; LEVELS], known })
+        let own = memory::values("the noise of the levels of areas", count)?;
+        Ok(Self { frame: Levels::default(), areas, of_areas: [false; LEVELS], own })
     }
 
     fn restart(&mut self) {
@@ -258,7 +258,7 @@ impl Followed {
             for level in 0..LEVELS {
                 let own = self.of_area(area, level);
                 self.of_areas[level] |= own.is_some();
-                self.known[area][level] = own.unwrap_or(self.of_frame(level));
+                self.own[area][level] = own;
             }
         }
     }
@@ -306,14 +306,14 @@ impl FollowedBlock<'_> {
     #[inline(always)]
     fn noise(&self, level: usize, told: impl FnOnce() -> Option<ToldOfBlock>) -> u64 {
         let Self { followed, areas, area, .. } = *self;
-        let known = followed.known[area][level];
+        let known = followed.own[area][level].unwrap_or_else(|| followed.of_frame(level));
         if !followed.of_areas[level] {
             return known;
         }
         match told() {
             // Of another kind than most of its area, or in an area that tells nothing.
             Some(told) if told.least > known => {
-                let others = areas.around(area).filter_map(|area| followed.of_area(area, level));
+                let others = areas.around(area).filter_map(|area| followed.own[area][level]);
                 others.filter(|noise| *noise > 2 * known && told.may_have(*noise)).max().unwrap_or(known)
             }
             _ => known,

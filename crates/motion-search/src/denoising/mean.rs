@@ -110,8 +110,7 @@ impl<S: CellSource<W, H>, const P: usize, const W: usize, const H: usize> MeanOf
         let pixel = ((column * W / P) as i32, (self.row * H) as i32);
         let samples = T::Cell::<E>::read::<P>(self.plane, pixel);
         let averages = &self.averages[column..][..V / W];
-        let numbers = |number: &dyn Fn(&Average) -> u16| of_samples::<T::Cell<E>, V, H>(averages, number);
-        let mut sum = samples.times(numbers(&|average| average.weights[0]));
+        let mut sum = samples.times(of_samples::<T::Cell<E>, V, H>(averages, |average| average.weights[0]));
         for (index, source) in sources.iter().enumerate() {
             if averages.iter().all(|average| average.weights[index + 1] == 0) {
                 continue;
@@ -122,9 +121,11 @@ impl<S: CellSource<W, H>, const P: usize, const W: usize, const H: usize> MeanOf
                 let brighter = errors[self.row * self.averages.len() + column].brighter;
                 predicted = predicted.brighter(brighter, self.plane.format().peak());
             }
-            sum = sum.plus(predicted.times(numbers(&|average| average.weights[index + 1])));
+            let weights = of_samples::<T::Cell<E>, V, H>(averages, |average| average.weights[index + 1]);
+            sum = sum.plus(predicted.times(weights));
         }
-        let most = numbers(&|average| average.change.min(T::Cell::<E>::UNLIMITED));
+        let most = |average: &Average| average.change.min(T::Cell::<E>::UNLIMITED);
+        let most = of_samples::<T::Cell<E>, V, H>(averages, most);
         sum.round::<SHIFT>().within(samples, samples, most).samples()
     }
 }
@@ -133,14 +134,15 @@ impl<S: CellSource<W, H>, const P: usize, const W: usize, const H: usize> MeanOf
 #[inline(always)]
 fn of_samples<C: PlaneCell<V, H>, const V: usize, const H: usize>(
     averages: &[Average],
-    number: &dyn Fn(&Average) -> u16,
+    number: impl Fn(&Average) -> u16,
 ) -> C::Numbers {
     if let [average] = averages {
         return C::all(number(average));
     }
     let mut numbers = [0; V];
-    for (numbers, average) in numbers.chunks_exact_mut(V / averages.len()).zip(averages) {
-        numbers.fill(number(average));
+    // Blocks have four samples in a row, or a multiple of that.
+    for (index, numbers) in numbers.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+        *numbers = [number(&averages[index * 4 * averages.len() / V]); 4];
     }
     C::numbers(&[numbers; H])
 }

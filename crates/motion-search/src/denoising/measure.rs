@@ -5,6 +5,7 @@ use std::ops::{Add, Mul, Sub};
 
 use rayon::prelude::*;
 
+use super::map::BlockNoise;
 use super::noise::{Bends, Block, BlockError};
 use super::rules::{BLOCK, NOISE_GAINS, VectorEnds, chroma_gain};
 use super::stripes::{STRIPE, StripeCell, Stripes, fill_stripes};
@@ -95,13 +96,12 @@ impl<S: CellSource<BLOCK, BLOCK>, E: InstructionSet> Work<E> for MeasuredErrors<
     }
 }
 
-/// Whether the error of the block of this number is wanted.
-type Wanted<'a> = &'a (dyn Fn(usize) -> bool + Sync);
-
 /// Adds the numbers of planes of chroma to those of blocks.
 pub(super) struct MeasuredChroma<'a> {
     pub instructions: Instructions,
     pub planes: &'a [FrameView<'a>],
+    /// Whether they are the first planes of chroma.
+    pub are_first: bool,
     /// Blocks of a row.
     pub columns: usize,
     pub blocks: &'a mut [Block],
@@ -112,8 +112,11 @@ impl<'a> ChromaWork<'a> for MeasuredChroma<'a> {
     where
         S: CellSource<W, H> + From<FrameView<'a>>,
     {
-        let Self { instructions, planes, columns, blocks } = self;
+        let Self { instructions, planes, are_first, columns, blocks } = self;
         blocks.par_chunks_mut(columns).enumerate().for_each(|(row, blocks)| {
+            if are_first {
+                blocks.fill(Block::default());
+            }
             for plane in planes {
                 let (samples, blocks) = (ChromaRows::<P>::around(plane, row * H, H), &mut *blocks);
                 match plane.format().depth() {
@@ -130,6 +133,8 @@ impl<'a> ChromaWork<'a> for MeasuredChroma<'a> {
 pub(super) struct MeasuredChromaErrors<'a> {
     pub instructions: Instructions,
     pub planes: &'a [FrameView<'a>],
+    /// Whether they are the first planes of chroma.
+    pub are_first: bool,
     /// Positions in them on each axis, for each quarter of a luma sample.
     pub steps: (i32, i32),
     /// Blocks of a row.
@@ -137,7 +142,8 @@ pub(super) struct MeasuredChromaErrors<'a> {
     /// The same planes of the other frame, and the ends of the vectors in it.
     pub others: &'a [FrameView<'a>],
     pub ends: &'a VectorEnds,
-    pub wanted: Wanted<'a>,
+    /// The noise of blocks, if the errors of those are wanted whose chroma has noise.
+    pub noise: Option<&'a [BlockNoise]>,
     pub errors: &'a mut [BlockError],
 }
 
@@ -146,7 +152,7 @@ impl<'a> ChromaWork<'a> for MeasuredChromaErrors<'a> {
     where
         S: CellSource<W, H> + From<FrameView<'a>>,
     {
-        let Self { instructions, planes, steps, columns, others, ends, wanted, errors } = self;
+        let Self { instructions, planes, are_first, steps, columns, others, ends, noise, errors } = self;
         let of_plane = |(&plane, &other): (&FrameView<'a>, &FrameView<'a>)| ChromaPlane::<S, P, H> {
             plane,
             source: other.into(),
@@ -155,8 +161,12 @@ impl<'a> ChromaWork<'a> for MeasuredChromaErrors<'a> {
         let are_filled = fill_stripes::<W>(planes[0].format().depth(), std::slice::from_ref(ends));
         let planes: Vec<_> = planes.iter().zip(others).map(of_plane).collect();
         errors.par_chunks_mut(columns).enumerate().for_each(|(row, errors)| {
+            if are_first {
+                errors.fill(BlockError::default());
+            }
             let planes = &planes[..];
-            let work = ChromaErrors::<S, P, W, H> { planes, are_filled, steps, ends, wanted, row, errors };
+            let noise = noise.map(|noise| &noise[row * columns..][..columns]);
+            let work = ChromaErrors::<S, P, W, H> { planes, are_filled, steps, ends, noise, row, errors };
             S::run(instructions, work);
         });
     }
@@ -361,7 +371,7 @@ struct ChromaErrors<'a, S, const P: usize, const W: usize, const H: usize> {
     are_filled: bool,
     steps: (i32, i32),
     ends: &'a VectorEnds,
-    wanted: Wanted<'a>,
+    noise: Option<&'a [BlockNoise]>,
     row: usize,
     errors: &'a mut [BlockError],
 }
@@ -376,8 +386,8 @@ impl<S: CellSource<W, H>, const P: usize, const W: usize, const H: usize> Chroma
 
     /// Measures a block.
     #[inline(always)]
-    fn block<E: InstructionSet>(&self, column: usize, position: (i32, i32)) -> u64 {
-        let (x, y) = (column * W, self.row * H);
+    fn block<E: InstructionSet>(&self, column: usize) -> u64 {
+        let (x, y, position) = (column * W, self.row * H, self.position(column));
         let mut sum = 0;
         for ChromaPlane { plane, source, .. } in self.planes {
             let samples = S::Cell::<E>::read::<P>(plane, ((x / P) as i32, y as i32));
@@ -410,22 +420,23 @@ impl<E: InstructionSet, S: CellSource<W, H>, const P: usize, const W: usize, con
 {
     #[inline(always)]
     fn run(self, _: E) {
-        let (columns, start) = (self.errors.len(), self.row * self.errors.len());
+        let columns = self.errors.len();
         let together = if self.are_filled { STRIPE / W } else { 1 };
         for first in (0..columns).step_by(together) {
             let blocks = first..(first + together).min(columns);
-            if !blocks.clone().any(|block| (self.wanted)(start + block)) {
+            if self.noise.is_some_and(|noise| noise[blocks.clone()].iter().all(|noise| noise.chroma == 0)) {
                 continue;
             }
             let stripe = self.stripe::<E>(first);
+            // Blocks of a stripe have the same vector.
+            let position = self.position(first);
+            let (gain, fraction) = (chroma_gain(position), ((position.0 & 7) as u8, (position.1 & 7) as u8));
             for (index, column) in blocks.enumerate() {
-                let position = self.position(column);
                 let squares = match &stripe {
                     Some(squares) => squares[index * W / 2..][..W / 2].iter().sum::<u32>().into(),
-                    None => self.block::<E>(column, position),
+                    None => self.block::<E>(column),
                 };
-                let fraction = ((position.0 & 7) as u8, (position.1 & 7) as u8);
-                self.errors[column].add_chroma(squares, chroma_gain(position), fraction);
+                self.errors[column].add_chroma(squares, gain, fraction);
             }
         }
     }

@@ -56,8 +56,8 @@ pub(super) struct Told {
     pub lost: usize,
     /// Whether so many blocks repeat the other frame that noise is in areas at most.
     pub is_clean: bool,
-    /// What blocks tell, by level.
-    sorted: Vec<u64>,
+    /// What blocks tell, by level, and all of it.
+    sorted: [Vec<u64>; LEVELS + 1],
 }
 
 /// The noise that a block tells, or the one before it that was asked.
@@ -91,7 +91,10 @@ impl Told {
     pub fn reserve(&mut self, areas: Areas) -> Result<(), SetupError> {
         let blocks = areas.blocks.0 * areas.blocks.1;
         self.blocks = memory::values("what blocks tell", blocks)?;
-        self.sorted = memory::values("what blocks tell, sorted", blocks)?;
+        let asked = if blocks > ENOUGH { blocks.div_ceil(2) } else { blocks };
+        for sorted in &mut self.sorted {
+            *sorted = memory::values("what blocks tell, sorted", asked)?;
+        }
         self.areas = memory::values("what areas tell", areas.count.0 * areas.count.1)?;
         Ok(())
     }
@@ -134,6 +137,9 @@ impl Told {
         self.of_areas(areas, of_blocks, SAMPLES);
         for area in 0..self.areas.len() {
             let levels = self.areas[area];
+            if levels == Levels::default() {
+                continue;
+            }
             let asked = areas.blocks(area, self.step());
             let telling = asked.filter(|&block| self.of(block).is_some_and(|noise| noise > 0));
             let lost = telling.clone().filter(|&block| is_lost(self, &levels, block)).count();
@@ -166,40 +172,28 @@ impl Told {
         self.blocks[block >> u32::from(self.are_halved)]
     }
 
-    /// Sorts what of `telling` is some by the levels of the blocks. Returns where each level ends.
+    /// Sorts what of `telling` is some by the levels of the blocks.
     fn sort(
-        sorted: &mut Vec<u64>,
+        sorted: &mut [Vec<u64>; LEVELS + 1],
         levels: &[u8],
-        telling: impl Iterator<Item = (usize, Option<u64>)> + Clone,
-    ) -> [usize; LEVELS] {
-        let telling = telling.filter_map(|(block, told)| Some((usize::from(levels[block]), told?)));
-        let mut ends = [0; LEVELS];
-        telling.clone().for_each(|(level, _)| ends[level] += 1);
-        let mut start = 0;
-        for end in &mut ends {
-            (*end, start) = (start, start + *end);
-        }
-        sorted.clear();
-        sorted.resize(start, 0);
-        for (level, noise) in telling {
-            sorted[ends[level]] = noise;
-            ends[level] += 1;
-        }
-        ends
+        telling: impl Iterator<Item = (usize, Option<u64>)>,
+    ) {
+        sorted.iter_mut().for_each(Vec::clear);
+        telling.filter_map(|(block, told)| Some((block, told?))).for_each(|(block, noise)| {
+            sorted[usize::from(levels[block])].push(noise);
+            sorted[ALL].push(noise);
+        });
     }
 
     /// Sets the noise of the frame, whose blocks have so many `samples`.
     pub fn of_frame(&mut self, levels: &[u8], samples: u64) {
         let mut sorted = std::mem::take(&mut self.sorted);
-        let ends = Self::sort(&mut sorted, levels, self.asked());
+        Self::sort(&mut sorted, levels, self.asked());
+        self.frame = std::array::from_fn(|level| {
+            let is_told = level == ALL || sorted[level].len() >= LEAST_OF_LEVEL;
+            noise_of(&mut sorted[level], samples).filter(|_| is_told)
+        });
         self.sorted = sorted;
-        let mut start = 0;
-        for (level, end) in ends.into_iter().enumerate() {
-            let told = &mut self.sorted[start..end];
-            self.frame[level] = if told.len() < LEAST_OF_LEVEL { None } else { noise_of(told, samples) };
-            start = end;
-        }
-        self.frame[ALL] = noise_of(&mut self.sorted, samples);
         let most = MOST_OF_LEVEL * self.frame[ALL].unwrap_or(0);
         self.frame[..ALL].iter_mut().flatten().for_each(|noise| *noise = most.min(*noise));
     }
@@ -211,7 +205,7 @@ impl Told {
         for area in 0..areas.count.0 * areas.count.1 {
             let asked = areas.blocks(area, self.step());
             let telling = asked.map(|block| (block, self.of(block).filter(|noise| *noise > 0)));
-            let ends = Self::sort(&mut sorted, of_blocks, telling);
+            Self::sort(&mut sorted, of_blocks, telling);
             let Self { frame, trust, .. } = self;
             let of = |told: &mut [u64], level: usize| {
                 if told.len() < LEAST_OF_AREA {
@@ -221,14 +215,7 @@ impl Told {
                 let of_frame = frame[level].or(frame[ALL]).unwrap_or(0) * *trust / TRUST;
                 are_alike(told, noise, samples, of_frame / LITTLE).then_some(noise)
             };
-            let mut levels = Levels::default();
-            let mut start = 0;
-            for (level, end) in ends.into_iter().enumerate() {
-                levels[level] = of(&mut sorted[start..end], level);
-                start = end;
-            }
-            levels[ALL] = of(&mut sorted[..], ALL);
-            self.areas.push(levels);
+            self.areas.push(std::array::from_fn(|level| of(&mut sorted[level], level)));
         }
         self.sorted = sorted;
     }

@@ -33,26 +33,21 @@ impl Weighed<'_> {
         if (luma_noise, chroma_noise) != (0, 0) {
             for (index, &is_of_other_light) in self.lights.iter().enumerate() {
                 let luma = &self.luma[index][self.block];
-                let is_equal = |other: usize| self.luma[other][self.block] == *luma;
+                let equals = |other: &usize| self.luma[*other][self.block] == *luma;
+                let mut equal = (0..index).filter(equals);
                 let difference = luma.difference(is_of_other_light);
                 let mismatch = |noise| mismatch(noise, luma.gain, difference);
-                if luma.sum > 0 && !(0..index).any(is_equal) {
+                if luma.sum > 0 && equal.clone().next().is_none() {
                     shares[0][index] = share(luma_noise, luma.gain, mismatch(luma_noise));
                 }
                 if chroma_noise == 0 {
                     continue;
                 }
                 let chroma = &self.chroma[index][self.block];
-                let is_equal = |other: usize| is_equal(other) && self.chroma[other][self.block] == *chroma;
-                if chroma.sum > 0 && !(0..index).any(is_equal) {
+                if chroma.sum > 0 && !equal.any(|other| self.chroma[other][self.block] == *chroma) {
                     let of_chroma = self::mismatch(chroma_noise, chroma.gain, chroma.sum);
-                    let of_luma = mismatch(possible_noise);
-                    // That with more mismatch for its noise has the smaller share.
-                    let product = |noise: u64, mismatch: u64| u128::from(noise) * u128::from(mismatch);
-                    let luma_has_more = product(chroma_noise, of_luma) > product(possible_noise, of_chroma);
-                    let (noise, mismatch) =
-                        if luma_has_more { (possible_noise, of_luma) } else { (chroma_noise, of_chroma) };
-                    shares[1][index] = share(noise, chroma.gain, mismatch);
+                    let of_luma = share(possible_noise, chroma.gain, mismatch(possible_noise));
+                    shares[1][index] = of_luma.min(share(chroma_noise, chroma.gain, of_chroma));
                 }
             }
         }
@@ -77,16 +72,7 @@ fn mismatch(noise: u64, gain: u16, difference: u64) -> u64 {
 /// The weight of a prediction in 256ths of that of the frame itself.
 fn share(noise: u64, gain: u16, mismatch: u64) -> u32 {
     let variance = u64::from(gain) * noise + mismatch;
-    // Less than one.
-    if variance > 256 * 256 * noise { 0 } else { quotient(256 * 256 * noise, variance.max(1)) as u32 }
-}
-
-/// `total / part`, which is not more than `total`.
-///
-/// The quotient of two integers below 2^53, rounded to a `f64`, is at least the next integer only if the exact quotient is,
-/// and is there sooner than that of integers.
-fn quotient(total: u64, part: u64) -> u64 {
-    if total < 1 << 53 { (total as i64 as f64 / part as i64 as f64) as u64 } else { total / part }
+    (256 * 256 * noise / variance.max(1)) as u32
 }
 
 /// Weights with the sum [`WEIGHTS`] of a frame and of others with these shares.
@@ -107,22 +93,6 @@ fn weights(shares: &[u32]) -> BlockWeights {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn quotients_are_exact() {
-        let mut random = fastrand::Rng::with_seed(1);
-        for _ in 0..100_000 {
-            let bits = random.u32(1..52);
-            let part = random.u64(1..1 << bits);
-            let whole = random.u64(1..=((1 << 53) / part).max(1));
-            for total in
-                [whole * part - 1, whole * part, whole * part + part / 2].map(|total| total.max(part))
-            {
-                assert_eq!(quotient(total, part), total / part, "{total} / {part}");
-            }
-        }
-        assert_eq!(quotient(u64::MAX, 3), u64::MAX / 3);
-    }
 
     #[test]
     fn weights_follow_from_noise_and_errors() {

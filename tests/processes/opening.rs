@@ -52,15 +52,7 @@ fn interrupted(element: &str) {
     pipeline.set_state(gst::State::Paused).unwrap();
     assert_eq!(next_progress(&bus), gst::ProgressType::Start);
     let sink = pipeline.iterate_sinks().next().unwrap().unwrap();
-    let seek = gst::event::Seek::new(
-        1.0,
-        gst::SeekFlags::FLUSH,
-        gst::SeekType::Set,
-        gst::ClockTime::ZERO,
-        gst::SeekType::None,
-        gst::ClockTime::NONE,
-    );
-    assert!(sink.send_event(seek));
+    sink.seek_simple(gst::SeekFlags::FLUSH, gst::ClockTime::ZERO).unwrap();
     assert_eq!(next_progress(&bus), gst::ProgressType::Canceled);
 
     Layer::loaded().set("");

@@ -1,9 +1,10 @@
-// Fills the margin around an uploaded frame with its edge samples, in the layout of common.cl.
+// What is made of the samples of an uploaded frame. `extend` fills the margin around it with its edge samples, in the layout of
+// common.cl; before it `normalise` or `narrow` change deep samples.
 //
 // The thesis adds its border of 16 bytes on the host (6.2.1). Here the device adds the margin, so that
 // an upload carries each sample once and nothing else.
 //
-// An item writes one word: first those of the rows above and below the frame, then those left
+// An item of `extend` writes one word: first those of the rows above and below the frame, then those left
 // and right of it. The frame itself, width x height samples, is there already and only read.
 
 #include "common.cl"
@@ -54,5 +55,20 @@ __kernel void normalise(__global uchar *frame, int width, int height, int shift,
         return;
     __global sample_t *sample = (__global sample_t *)sample_at(frame, g, item % width, item / width);
     *sample = (sample_t)((*sample >> shift) & peak);
+}
+#endif
+
+#if SAMPLE_BITS == 8
+// Writes the eight bits of deep samples that are searched, of `rows` rows from row `first` on: what is above `black` without the
+// `lower` lowest bits. The samples have `shift` bits below them and at most `peak`. An item does one sample.
+__kernel void narrow(__global const ushort *deep, __global uchar *frame, int width, int first, int rows, int shift,
+                     int peak, int black, int lower, Geometry g)
+{
+    const int item = (int)get_global_id(0);
+    if (item >= width * rows)
+        return;
+    const int sample = (deep[item] >> shift) & peak;
+    *(__global uchar *)sample_at(frame, g, item % width, first + item / width) =
+        (uchar)clamp((sample - black) >> lower, 0, 255);
 }
 #endif

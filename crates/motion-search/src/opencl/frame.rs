@@ -156,6 +156,9 @@ struct PaddedFrame {
     staging: Option<Box<dyn HostBlock>>,
     /// The frame with its margins, and behind it what the kernels need of it.
     padded: Buffer,
+    /// Deep samples of which eight bits are searched, as they came; allocated with the first frame that has them in memory that
+    /// the device reads.
+    deep: Option<Buffer>,
     /// The frame that the device reads, if it is not in `staging`.
     source: Option<Frame>,
     /// Done when the samples are on the device, and are read no more on the host.
@@ -166,7 +169,27 @@ struct PaddedFrame {
     upload: Duration,
 }
 
-/// The slots, and what fills them: one upload and one kernel a frame, two for deep samples.
+/// Begins to copy the needed rows of `frame`, which the device can read where it is, to `rows` of `buffer`.
+///
+/// # Safety
+/// The frame is kept until the event is done.
+unsafe fn begin_copy(
+    context: &Context,
+    queue: &dyn Queue,
+    frame: &Frame,
+    buffer: &Buffer,
+    rows: Rectangle,
+) -> launcher::Result<Event> {
+    if let Some(plane) = context.plane_of(frame) {
+        // SAFETY: the caller keeps the plane; a frame has all rows of its size.
+        return unsafe { queue.begin_copy_rows(buffer, rows, &plane, frame.rows().start * frame.stride()) };
+    }
+    let view = frame.view().band(frame.rows());
+    // SAFETY: the caller keeps the samples.
+    unsafe { queue.begin_write_rows(buffer, rows, view.as_bytes(), view.stride()) }
+}
+
+/// The slots, and what fills them: one upload and one kernel a frame, two for deep samples that the device changes.
 pub(super) struct FrameSlots {
     layout: Layout,
     width: usize,
@@ -175,6 +198,8 @@ pub(super) struct FrameSlots {
     format: SampleFormat,
     /// For deep samples: puts them into the lowest bits.
     normalise: Option<KernelObject>,
+    /// For searches of eight bits: takes them from deep samples.
+    narrow: Option<KernelObject>,
     slots: Vec<PaddedFrame>,
     extend: KernelObject,
     /// Items of a group of `extend`.
@@ -197,10 +222,12 @@ impl FrameSlots {
         let program = program::build(context, device, info.kernel, &KernelFile::Frame.source(), &options)?;
         let is_deep = bit_depth > 8;
         let normalise = is_deep.then(|| program.kernel(c"normalise")).transpose();
+        let narrow = (!is_deep).then(|| program.kernel(c"narrow")).transpose();
         let extend = program.kernel(c"extend").map_err(|error| device.refused(error))?;
         let slot = |_| {
             Ok(PaddedFrame {
                 padded: device.buffer(context, "a frame and its margins", layout.slot_bytes())?,
+                deep: None,
                 staging: None,
                 source: None,
                 written: None,
@@ -215,6 +242,7 @@ impl FrameSlots {
             format: SampleFormat::new(bit_depth, 0)
                 .unwrap_or_else(|error| unreachable!("the parameters are valid: {error}")),
             normalise: normalise.map_err(|error| device.refused(error))?,
+            narrow: narrow.map_err(|error| device.refused(error))?,
             slots: (0..info.slots).map(slot).collect::<Result<_, SetupError>>()?,
             extend_items: device.largest_group_of(&extend)?.min(EXTEND_ITEMS),
             extend,
@@ -283,9 +311,10 @@ impl FrameSlots {
         Ok(())
     }
 
-    /// Queues the upload of the needed rows of `frame`. The device reads a frame in page-locked memory where it is; any
-    /// other frame is copied first.
+    /// Queues the upload of the needed rows of `frame`. The device reads a frame in its memory, or in page-locked memory, where
+    /// it is; any other frame is copied first.
     fn write_rows(&mut self, queue: &dyn Queue, slot: Slot, frame: &Frame) -> launcher::Result<()> {
+        let is_read_there = self.context.plane_of(frame).is_some() || PinnedBlock::holds(frame);
         // Hierarchical search has eight bits of deeper samples on the device.
         let is_narrowed = frame.format().bytes() > self.format.bytes();
         let Geometry { left, top, pitch, .. } = self.layout.geometry;
@@ -297,39 +326,61 @@ impl FrameSlots {
             height: frame.rows().len(),
             pitch: pitch as usize,
         };
-        if !is_narrowed && let Some(plane) = self.context.plane_of(frame) {
-            let loaded = &mut self.slots[slot.index()];
-            loaded.source = Some(frame.clone());
-            // SAFETY: `source` keeps the samples until the event is done; a frame has all rows of its size.
-            let written = unsafe {
-                queue.begin_copy_rows(&loaded.padded, rows, &plane, frame.rows().start * frame.stride())?
-            };
-            loaded.written = Some(written);
-            return Ok(());
-        }
-        let view = frame.view().band(frame.rows());
         let loaded = &mut self.slots[slot.index()];
-        loaded.source = (!is_narrowed && PinnedBlock::holds(frame)).then(|| frame.clone());
-        let written = if loaded.source.is_some() {
-            // SAFETY: `source` keeps the samples until the event is done.
-            unsafe { queue.begin_write_rows(&loaded.padded, rows, view.as_bytes(), view.stride())? }
-        } else {
-            let staging = match &mut loaded.staging {
-                Some(staging) => staging,
-                none => none.insert(self.memory.block(row_bytes * self.height)?),
-            };
-            // The device has read what was there before.
-            let staging = &mut (**staging).as_mut()[..row_bytes * view.height()];
-            if is_narrowed {
-                staging.chunks_exact_mut(row_bytes).enumerate().for_each(|(y, row)| view.read_row(y, row));
-            } else {
-                view.copy_to(staging);
+        loaded.source = is_read_there.then(|| frame.clone());
+        let written = match (is_read_there, is_narrowed) {
+            (true, true) => {
+                let row_bytes = self.width * frame.format().bytes();
+                let deep = match &mut loaded.deep {
+                    Some(deep) => deep,
+                    none => none.insert(self.context.buffer(row_bytes * self.height)?),
+                };
+                let rows = Rectangle { left: 0, top: 0, width: row_bytes, pitch: row_bytes, ..rows };
+                // SAFETY: `source` keeps the samples until the event is done.
+                unsafe { begin_copy(&self.context, queue, frame, deep, rows)? }
             }
-            // SAFETY: the memory lives as long as the device, which waits for its queues.
-            unsafe { queue.begin_write_rows(&loaded.padded, rows, staging, row_bytes)? }
+            // SAFETY: as above.
+            (true, false) => unsafe { begin_copy(&self.context, queue, frame, &loaded.padded, rows)? },
+            (false, _) => {
+                let view = frame.view().band(frame.rows());
+                let staging = match &mut loaded.staging {
+                    Some(staging) => staging,
+                    none => none.insert(self.memory.block(row_bytes * self.height)?),
+                };
+                // The device has read what was there before.
+                let staging = &mut (**staging).as_mut()[..row_bytes * view.height()];
+                if is_narrowed {
+                    staging
+                        .chunks_exact_mut(row_bytes)
+                        .enumerate()
+                        .for_each(|(y, row)| view.read_row(y, row));
+                } else {
+                    view.copy_to(staging);
+                }
+                // SAFETY: the memory lives as long as the device, which waits for its queues.
+                unsafe { queue.begin_write_rows(&loaded.padded, rows, staging, row_bytes)? }
+            }
         };
         loaded.written = Some(written);
-        Ok(())
+        if is_read_there && is_narrowed { self.narrow(queue, slot, frame) } else { Ok(()) }
+    }
+
+    /// Queues what takes the eight bits that are searched from the deep samples of `frame`, which were copied as they came.
+    fn narrow(&mut self, queue: &dyn Queue, slot: Slot, frame: &Frame) -> launcher::Result<()> {
+        let PaddedFrame { padded, deep, .. } = &self.slots[slot.index()];
+        let (Some(narrow), Some(deep)) = (&mut self.narrow, deep) else { return Ok(()) };
+        let (rows, format) = (frame.rows(), frame.format());
+        let (black, lower) = format.levels();
+        let numbers = [self.width as i32, rows.start as i32, rows.len() as i32, format.shift() as i32];
+        let levels = [i32::from(format.peak()), i32::from(black), lower as i32];
+        let args: Vec<_> = [Arg::Buffer(deep), Arg::Buffer(padded)]
+            .into_iter()
+            .chain(numbers.into_iter().chain(levels).map(Arg::Int))
+            .chain([self.layout.geometry.arg()])
+            .collect();
+        let groups = [(self.width * rows.len()).div_ceil(self.extend_items), 1];
+        // SAFETY: it reads the samples that were copied, and writes those of the frame alone.
+        unsafe { queue.launch(narrow, &args, groups, [self.extend_items, 1]) }
     }
 
     /// Queues what puts deep samples, which have `shift` bits below them, into the lowest bits.

@@ -1,11 +1,12 @@
 //! Several searches in flight give the very vectors of one at a time, on every device.
 
+use std::sync::Arc;
 use std::thread;
 
 use motion_search::backend::{self, AvailableDevice, DeviceSelector, Grouping};
 use motion_search::estimator::{
-    Algorithm, Device, EstimateError, Output, Parameters, Part, Prediction, Quality, Request, SetupError,
-    Slot, Window,
+    Algorithm, Device, EstimateError, Frame, Output, Parameters, Part, Prediction, Quality, Request,
+    SampleFormat, SetupError, Slot, Window,
 };
 use motion_search::tuning::{Kernel, Tuning};
 use test_support::{check_in_flight, check_stream, some_of, stream, wanted_devices};
@@ -77,6 +78,36 @@ fn hierarchical_search() {
             check_in_flight(opened.as_mut(), &frames);
             // What was cancelled before does not show.
             check_in_flight(opened.as_mut(), &frames[3..]);
+        }
+    }
+}
+
+/// Deep samples in memory of the device, which takes the eight bits that are searched from them itself, and in other memory.
+#[test]
+fn hierarchical_search_of_deep_samples() {
+    let (width, height) = (75, 51);
+    let eight_bits = stream(width, height, 12);
+    let parameters = Parameters {
+        algorithm: Algorithm::Hierarchical,
+        ..Parameters::new(width, height, 8, Window::symmetric(1, 1).unwrap())
+    };
+    for device in devices() {
+        let tuning = Tuning { depth: Some(3), ..Tuning::default() };
+        let mut opened =
+            backend::open_device(&device.selector, Kernel::Auto, &tuning, &parameters).unwrap().0;
+        for (depth, shift, [black, white]) in
+            [(10, 6, [64, 940]), (12, 0, [0, 4095]), (16, 0, [7500, 40_000]), (9, 3, [511, 0])]
+        {
+            let format = SampleFormat::new(depth, shift).unwrap().with_levels(black, white);
+            let deep = |frame: &Frame| {
+                let view = frame.view();
+                // Bits beside the sample do not count.
+                let word = |sample: u8| (u16::from(sample) << (depth - 8) << shift) ^ 0x1357;
+                let row = |y| view.row(y).iter().flat_map(|&sample| word(sample).to_le_bytes());
+                let bytes: Vec<_> = (0..height).flat_map(row).collect();
+                Frame::with_format(Arc::new(bytes), (width, height), 2 * width, format).unwrap()
+            };
+            check_in_flight(opened.as_mut(), &eight_bits.iter().map(deep).collect::<Vec<_>>());
         }
     }
 }

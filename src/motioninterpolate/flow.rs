@@ -294,7 +294,7 @@ impl MotionInterpolate {
         let Some(motion) = state.stream.as_mut().and_then(|stream| stream.maker.motion()) else { return };
         let notices = motion.take_notices();
         if !notices.is_empty() {
-            self.statistics.lock().set_devices(motion.device(), motion.maker());
+            self.statistics.lock().set_devices(motion);
             tell_notices(&*self.obj(), *CAT, notices);
         }
     }

@@ -161,7 +161,7 @@ impl Maker {
     }
 
     /// Loads the frame after the next one, unless it is loaded. Finds the motion between these two, if its [search has
-    /// begun](Self::start_search); they are `length` nanoseconds apart.
+    /// begun](Self::start_search); they are `length` nanoseconds apart, and the frame at `first` is likely to be wanted first.
     ///
     /// # Errors
     /// [`MakeError`] if the buffer does not hold the frame its caps promise, or the search fails.
@@ -170,6 +170,7 @@ impl Maker {
         buffer: &gst::Buffer,
         is_searched: bool,
         length: u64,
+        first: Option<Phase>,
     ) -> Result<(), MakeError> {
         if std::mem::replace(&mut self.has_ahead, true) {
             return Ok(());
@@ -178,7 +179,7 @@ impl Maker {
             (Some(motion), Some(next)) if is_searched => {
                 let before = self.previous.as_ref().map(|before| self.layout.frames(before)).transpose()?;
                 let (next, ahead) = (self.layout.frames(next)?, self.layout.frames(buffer)?);
-                motion.load_pair(before.as_deref(), [&next, &ahead], length)?;
+                motion.load_pair(before.as_deref(), [&next, &ahead], length, first)?;
             }
             (Some(motion), _) => motion.skip_pair(),
             (None, _) => (),

@@ -17,7 +17,10 @@ impl MotionInterpolate {
             warnings.fallback((&*self.obj(), *CAT), "Making frames", maker, &reason);
         }
         gst::info!(CAT, imp = self, "{device} searches, {maker} makes frames");
-        self.statistics.lock().set_devices(device, maker);
+        for launching in motion.launching().into_iter().flatten() {
+            gst::info!(CAT, imp = self, "Kernels are {launching}");
+        }
+        self.statistics.lock().set_devices(motion);
     }
 
     /// Warns, once, of a frame at `time` that is dropped, because it is not after the one before.

@@ -131,6 +131,7 @@
  * | `frames-dropped` | guint64 | input frames that were dropped because they repeat the one before |
  * | `search-device` | string | names of the devices that search; empty before they are opened |
  * | `make-device` | string | name of the device that makes frames; empty before it is opened |
+ * | `search-launcher`, `make-launcher` | string | what launches their kernels: `opencl`, or `cuda` on a GPU of NVIDIA; NULL for the CPU |
  * | `load-time` | guint64 | mean time to take an input frame, with its search, ns |
  * | `make-time` | guint64 | mean time to make a frame, ns |
  *

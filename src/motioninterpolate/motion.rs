@@ -7,7 +7,7 @@ use crate::settings::{DeviceSettings, MotionEstimateOnDeviceFailure};
 use motion_search::backend::{self, Choice};
 use motion_search::compensation::CompensationError;
 use motion_search::estimator::{
-    BlockHandle, EstimateError, Frame, FrameView, MotionVector, Notice, Output, SetupError,
+    BlockHandle, EstimateError, Frame, FrameView, Launching, MotionVector, Notice, Output, SetupError,
 };
 use motion_search::interpolation::{
     FrameFormat, FrameMaker, FrameQuality, InterpolationError, LoadedPair, Phase, SearchInput,
@@ -41,8 +41,9 @@ pub struct MotionSearch {
     maker: Box<dyn FrameMaker>,
     /// How many frames that follow each other were loaded last.
     loaded: usize,
-    /// The frames that have begun.
+    /// The frames that have begun, and whether they are of the pair after this one.
     begun: VecDeque<Phase>,
+    has_begun_ahead: bool,
     /// What has happened to `maker`.
     notices: Vec<Notice>,
 }
@@ -118,6 +119,7 @@ impl MotionSearch {
             maker,
             loaded: 0,
             begun: VecDeque::new(),
+            has_begun_ahead: false,
             notices: Vec::new(),
         };
         opened.rehearse()?;
@@ -186,6 +188,11 @@ impl MotionSearch {
         self.maker.device()
     }
 
+    /// What launches the kernels of the devices that search, and of the one that makes frames, where they have kernels.
+    pub fn launching(&self) -> [Option<&Launching>; 2] {
+        [self.session.launching(), self.maker.launching()]
+    }
+
     /// What has happened to the devices since the previous call.
     pub fn take_notices(&mut self) -> Vec<Notice> {
         let mut notices = self.session.take_notices();
@@ -236,7 +243,9 @@ impl MotionSearch {
 
     /// Goes on to the next pair, which has been [loaded](Self::load_pair) or [skipped](Self::skip_pair).
     pub fn go_on(&mut self) {
-        self.cancel();
+        if !std::mem::take(&mut self.has_begun_ahead) {
+            self.cancel();
+        }
         let next = self.ahead.take().unwrap_or_default();
         self.before = std::mem::replace(&mut self.pair, next);
     }
@@ -251,7 +260,8 @@ impl MotionSearch {
     }
 
     /// Loads the next pair, and waits until its frame `previous` is searched in `next`, `length` nanoseconds later. `before` is the
-    /// frame before, if frames are still made between that and `previous`. A device copies the frame meanwhile.
+    /// frame before, if frames are still made between that and `previous`. A device copies the frame meanwhile. `first` is the
+    /// phase of the frame between the two that is likely to be wanted first: a device begins it.
     ///
     /// # Errors
     /// [`MotionError`] if the last device fails, or a plane has another size.
@@ -260,6 +270,7 @@ impl MotionSearch {
         before: Option<&[Frame]>,
         [previous, next]: [&[Frame]; 2],
         length: u64,
+        first: Option<Phase>,
     ) -> Result<(), MotionError> {
         self.cancel();
         let frames = [before, Some(previous), Some(next)];
@@ -287,6 +298,22 @@ impl MotionSearch {
         let is_cut = self.input.is_scene_cut([&searched.frame, frame], vectors)?;
         let motion = if is_cut { PairMotion::SceneCut } else { PairMotion::Found };
         self.ahead = Some(FoundPair { motion, field: Some(field), length });
+        let first = first.filter(|_| before.is_none() && motion == PairMotion::Found);
+        match first.map_or(Ok(()), |first| self.begin_ahead(first)) {
+            Ok(()) => Ok(()),
+            Err(error) => self.fall_back(error, frames),
+        }
+    }
+
+    /// Begins the frame at `phase` of the pair that was loaded last, if the device makes frames while the host does something else.
+    fn begin_ahead(&mut self, phase: Phase) -> Result<(), InterpolationError> {
+        if self.maker.depth() == 1 {
+            return Ok(());
+        }
+        self.maker.select(LoadedPair::Newest)?;
+        self.maker.start_frame(phase)?;
+        self.begun.push_back(phase);
+        self.has_begun_ahead = true;
         Ok(())
     }
 
@@ -307,6 +334,7 @@ impl MotionSearch {
             self.maker.cancel();
             self.begun.clear();
         }
+        self.has_begun_ahead = false;
     }
 
     /// Makes the frame at `phase` between the first two of `frames`, those of the pair; the third is the frame after them.

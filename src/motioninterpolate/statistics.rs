@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::motion::MotionSearch;
 use crate::settings::statistics::mean_ns;
 
 /// The name of the `stats` structure and of the message posted at EOS.
@@ -65,12 +66,17 @@ pub struct InterpolationStatistics {
     /// The devices that search, and the one that makes frames; empty before `mode=motion` has opened them.
     search_device: String,
     make_device: String,
+    /// What launches their kernels, where they have kernels.
+    search_launcher: Option<&'static str>,
+    make_launcher: Option<&'static str>,
 }
 
 impl InterpolationStatistics {
     /// Notes which devices search, and which one makes frames.
-    pub fn set_devices(&mut self, search: &str, make: &str) {
-        (self.search_device, self.make_device) = (search.into(), make.into());
+    pub fn set_devices(&mut self, motion: &MotionSearch) {
+        (self.search_device, self.make_device) = (motion.device().into(), motion.maker().into());
+        [self.search_launcher, self.make_launcher] =
+            motion.launching().map(|launching| launching.map(|launching| launching.by.name()));
     }
 
     /// The structure that applications read. The element's documentation lists the fields.
@@ -87,7 +93,9 @@ impl InterpolationStatistics {
             .field("out-of-order", counts.out_of_order)
             .field("frames-dropped", counts.dropped)
             .field("search-device", &self.search_device)
+            .field("search-launcher", self.search_launcher)
             .field("make-device", &self.make_device)
+            .field("make-launcher", self.make_launcher)
             .field("load-time", mean_ns(counts.loading, counts.frames_in))
             .field("make-time", mean_ns(counts.making, counts.made))
             .build()

@@ -311,7 +311,9 @@ impl InterpolateStream {
     /// As [`Maker::load_ahead`].
     fn load_ahead(&mut self) -> Result<(), MakeError> {
         let Some(frame) = self.waiting.front() else { return Ok(()) };
-        self.maker.load_ahead(&frame.buffer, frame.is_searched, frame.planned.length)
+        let Planned { interval, length, is_late, .. } = &frame.planned;
+        let first = interval.upcoming().filter(|_| !is_late);
+        self.maker.load_ahead(&frame.buffer, frame.is_searched, *length, first)
     }
 
     /// Goes on to the first frame that waits.
@@ -355,7 +357,7 @@ impl InterpolateStream {
     }
 
     /// The next output frame, if it is not later than the newest frame that need not wait: at most `keep` wait, fewer if
-    /// upstream lacks buffers. With `looks_ahead` the first of them is loaded before frames are made. After the last one those that
+    /// upstream lacks buffers. With `looks_ahead` the first of them is loaded before frames are made, else after that. After the last one those that
     /// show it until it ends, if that is known.
     ///
     /// # Errors
@@ -382,8 +384,10 @@ impl InterpolateStream {
             let began = Instant::now();
             let advances = self.waiting.len() > keep;
             let mut done = if advances { self.advance() } else { Ok(()) };
-            // Where no more may wait, so that the next search can begin.
-            if looks_ahead && self.waiting.len() >= keep {
+            // Where no more may wait, so that the next search can begin. Where two or more do, the search of the first hardly needs
+            // to be waited for, and a device makes the first frame while the next input frame comes.
+            let begins_next = !advances && keep > 1;
+            if (looks_ahead || begins_next) && self.waiting.len() >= keep {
                 done = done.and_then(|()| self.load_ahead());
             }
             counts.loading += began.elapsed();

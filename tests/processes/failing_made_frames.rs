@@ -25,11 +25,11 @@ fn interpolate(
     scratch.run(command, "frames.raw")
 }
 
-fn check(name: &str, call: (&str, u32), hangs: bool) {
+fn check(name: &str, settings: &str, call: (&str, u32), hangs: bool) {
     let scratch = Scratch::new(&format!("interpolate-{name}"));
     let (_, expected) = interpolate(&scratch, "device=native", None, false);
     assert!(expected.len() >= BYTES * 3 * (FRAMES - 1), "{} bytes", expected.len());
-    let (output, frames) = interpolate(&scratch, "device=0:0", Some(call), hangs);
+    let (output, frames) = interpolate(&scratch, settings, Some(call), hangs);
     let text = text(&output);
     assert!(output.status.success(), "{call:?}: {text}");
     // What searches, and what makes frames, on the same device.
@@ -51,7 +51,15 @@ fn the_cpu_makes_frames_after_a_device_is_lost() {
         ("clEnqueueReadBuffer", 8),
         ("clGetEventInfo", 20),
     ] {
-        check(&format!("{}-{}", call.0, call.1), call, false);
+        check(&format!("{}-{}", call.0, call.1), "device=0:0", call, false);
+    }
+}
+
+/// The first frame of a pair is begun before the next input frame comes.
+#[test]
+fn the_cpu_makes_frames_after_a_device_is_lost_that_has_begun_the_next_ones() {
+    for call in [("clEnqueueNDRangeKernel", 91), ("clEnqueueNDRangeKernel", 97), ("clEnqueueReadBuffer", 9)] {
+        check(&format!("ahead-{}-{}", call.0, call.1), "device=0:0 pipeline-depth=4", call, false);
     }
 }
 
@@ -61,7 +69,7 @@ fn the_cpu_makes_frames_after_a_device_hangs() {
     if !Extent::is_complete() {
         return;
     }
-    check("hangs", ("clEnqueueWriteBuffer", 12), true);
+    check("hangs", "device=0:0", ("clEnqueueWriteBuffer", 12), true);
 }
 
 #[test]

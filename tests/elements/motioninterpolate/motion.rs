@@ -139,6 +139,11 @@ fn made_frames_are_those_of_the_oracle_on_every_device() {
                 ["search-device", "make-device"].map(|field| stats(&harness).get::<String>(field).unwrap());
             assert_eq!(searches == "native", device == "native");
             assert_eq!(makes, searches, "what is named searches, and makes frames");
+            for launcher in ["search-launcher", "make-launcher"] {
+                let launcher = stats(&harness).get::<Option<String>>(launcher).unwrap();
+                let expected = if device == "native" { &[None][..] } else { &[Some("opencl"), Some("cuda")] };
+                assert!(expected.contains(&launcher.as_deref()), "{device}: {launcher:?}");
+            }
         }
     }
 }

@@ -26,6 +26,61 @@ fn copy_threads() -> Option<&'static ThreadPool> {
 /// More threads do not copy faster: memory is the limit.
 const MOST_HELPERS: usize = 15;
 
+/// Rows of a plane, and where they are copied to: rows that begin `pitch` bytes apart.
+pub(crate) struct PlaneCopy<'a> {
+    pub from: FrameView<'a>,
+    pub to: &'a mut [u8],
+    pub pitch: usize,
+}
+
+impl<'a> PlaneCopy<'a> {
+    /// Copies of some of its rows each.
+    fn tasks(self) -> impl Iterator<Item = Self> {
+        let Self { from, to, pitch } = self;
+        let (width, height) = (from.row_bytes(), from.height);
+        assert!(to.len() >= pitch * (height - 1) + width, "{} bytes for {height} rows", to.len());
+        let rows = (BYTES_A_TASK / width).max(1);
+        let to = &mut to[..pitch * (height - 1) + width];
+        to.chunks_mut(rows * pitch).enumerate().map(move |(task, to)| {
+            let first = task * rows;
+            Self { from: from.band(first..first + to.len().div_ceil(pitch)), to, pitch }
+        })
+    }
+
+    fn run(self) {
+        let (width, pitch) = (self.from.row_bytes(), self.pitch);
+        if self.from.stride == width && pitch == width {
+            self.to.copy_from_slice(self.from.as_bytes());
+        } else {
+            let rows = self.to.chunks_mut(pitch).enumerate();
+            rows.for_each(|(y, to)| to[..width].copy_from_slice(self.from.row(y)));
+        }
+    }
+}
+
+/// Copies planes as [`FrameView::copy_to_rows`] does. Those of a frame are copied together, as the threads are then woken once.
+///
+/// # Panics
+/// If one has fewer rows to copy to.
+pub(crate) fn copy_planes(planes: Vec<PlaneCopy<'_>>) {
+    let bytes: usize = planes.iter().map(|plane| plane.from.row_bytes() * plane.from.height).sum();
+    let tasks = Mutex::new(planes.into_iter().flat_map(PlaneCopy::tasks));
+    let work = || {
+        loop {
+            let next = tasks.lock().next();
+            let Some(task) = next else { return };
+            task.run();
+        }
+    };
+    let wanted = bytes / BYTES_A_HELPER;
+    let Some(threads) = (wanted > 0).then(copy_threads).flatten() else { return work() };
+    let helpers = wanted.min(threads.current_num_threads());
+    threads.in_place_scope(|scope| {
+        (0..helpers).for_each(|_| scope.spawn(|_| work()));
+        work();
+    });
+}
+
 /// A view of a luma plane, read only: `height` rows of `width` samples, `stride` bytes apart.
 #[derive(Clone, Copy, Debug)]
 pub struct FrameView<'a> {
@@ -173,33 +228,7 @@ impl<'a> FrameView<'a> {
     /// # Panics
     /// If `to` has fewer rows.
     pub(crate) fn copy_to_rows(&self, to: &mut [u8], pitch: usize) {
-        let (width, height, stride) = (self.row_bytes(), self.height, self.stride);
-        assert!(to.len() >= pitch * (height - 1) + width, "{} bytes for {height} rows", to.len());
-        let to = &mut to[..pitch * (height - 1) + width];
-        let rows_a_task = (BYTES_A_TASK / width).max(1);
-        let tasks = Mutex::new(to.chunks_mut(rows_a_task * pitch).enumerate());
-        let work = || {
-            loop {
-                let next = tasks.lock().next();
-                let Some((task, to)) = next else { return };
-                let first = task * rows_a_task;
-                let from = self.band(first..first + to.len().div_ceil(pitch));
-                if stride == width && pitch == width {
-                    to.copy_from_slice(from.as_bytes());
-                } else {
-                    to.chunks_mut(pitch)
-                        .enumerate()
-                        .for_each(|(y, to)| to[..width].copy_from_slice(from.row(y)));
-                }
-            }
-        };
-        let wanted = width * height / BYTES_A_HELPER;
-        let Some(threads) = (wanted > 0).then(copy_threads).flatten() else { return work() };
-        let helpers = wanted.min(threads.current_num_threads());
-        threads.in_place_scope(|scope| {
-            (0..helpers).for_each(|_| scope.spawn(|_| work()));
-            work();
-        });
+        copy_planes(vec![PlaneCopy { from: *self, to, pitch }]);
     }
 
     /// The sample at `(x, y)`, of any depth. Outside the frame, its edge samples repeat.

@@ -36,6 +36,8 @@ pub use field::MotionField;
 pub(crate) use flights::{Flight, Flights};
 pub use frame::{BlockHandle, Frame, FrameSource, HostBlock, HostMemory};
 pub use frame_view::FrameView;
+#[cfg(feature = "opencl")]
+pub(crate) use frame_view::{PlaneCopy, copy_planes};
 pub(crate) use half_samples::{half_samples_around, six_taps};
 pub use order::OrderKey;
 pub use output::{Output, StageTimes};

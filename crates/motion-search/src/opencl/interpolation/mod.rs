@@ -8,7 +8,7 @@ mod search_frames;
 mod weighting;
 
 use std::collections::VecDeque;
-use std::mem::ManuallyDrop;
+use std::mem::{self, ManuallyDrop};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -17,7 +17,9 @@ use super::device::OpenClDevice;
 use super::host::PinnedBlock;
 use super::launcher::{self, Buffer, DevicePlane, Event, Queue, QueueKind};
 use crate::compensation::{CompensationError, PlaneMut};
-use crate::estimator::{BlockHandle, EstimateError, Frame, FrameView, Launching, MotionVector, SetupError};
+use crate::estimator::{
+    BlockHandle, EstimateError, Frame, FrameView, Launching, MotionVector, PlaneCopy, SetupError, copy_planes,
+};
 use crate::interpolation::{
     FrameFormat, FrameMaker, FrameQuality, InterpolationError, LoadedPair, Phase, check_field,
 };
@@ -229,22 +231,25 @@ impl OpenClInterpolator {
         frames[0].staging.read.take().map_or(Ok(()), |read| watch.wait(&read, allowed))
     }
 
-    /// Begins to upload the planes of a frame, and queues what is made of them. The device works while the host copies
-    /// the next plane, and after that.
+    /// Begins to upload the planes of a frame, and queues what is made of them.
     fn upload(&mut self, planes: &[FrameView<'_>]) -> launcher::Result<()> {
         self.advance()?;
         self.stays_on_device = false;
         let Objects { kernels, frames, work, .. } = &mut *self.objects;
         let UploadedFrame { device, staging, .. } = &mut frames[0];
-        for (plane, place) in planes.iter().zip(&self.layout.planes) {
-            // SAFETY: the device has read what was there before, and reads other planes meanwhile.
-            let bytes = &mut unsafe { staging.host.as_mut_slice() }[place.range()];
-            plane.copy_to_rows(bytes, place.pitch);
-            // SAFETY: the memory lives as long as the device, which waits for its queues, and it is written again only
-            // after the event.
-            staging.read = Some(unsafe { work.begin_write(&device.planes, place.first, bytes)? });
-            work.flush()?;
+        // SAFETY: the device has read what was there before.
+        let bytes = unsafe { staging.host.as_mut_slice() };
+        let (mut rest, mut end) = (&mut *bytes, 0);
+        let mut copies = Vec::with_capacity(planes.len());
+        for (&from, place) in planes.iter().zip(&self.layout.planes) {
+            let range = place.range();
+            let (to, behind) = mem::take(&mut rest)[range.start - end..].split_at_mut(range.len());
+            (rest, end) = (behind, range.end);
+            copies.push(PlaneCopy { from, to, pitch: place.pitch });
         }
+        copy_planes(copies);
+        // SAFETY: the memory lives as long as the device, which waits for its queues, and it is written again only after the event.
+        staging.read = Some(unsafe { work.begin_write(&device.planes, 0, bytes)? });
         kernels.prepare(&**work, device, self.format.samples.bytes())?;
         work.flush()
     }

@@ -62,7 +62,10 @@ impl MotionDenoise {
             (Ok((stream, choice)), _) => {
                 self.warnings.lock().choice((&*element, *CAT), stream.device(), &choice);
                 gst::info!(CAT, imp = self, "{} searches", stream.device());
-                self.statistics.lock().device = stream.device().into();
+                if let Some(launching) = stream.launching() {
+                    gst::info!(CAT, imp = self, "Kernels are {launching}");
+                }
+                self.statistics.lock().set_device(&stream);
                 Ok(Some(Some(stream)))
             }
             (Err(OpenError::Setup(error)), Some(current)) => {
@@ -70,6 +73,15 @@ impl MotionDenoise {
                 Ok(None)
             }
             (Err(error), _) => Err(error.into_flow(|message| self.fail(state, message))),
+        }
+    }
+
+    /// Says what has happened to the devices, of which others may search from now on.
+    fn tell_what_happened(&self, stream: &mut DenoiseStream) {
+        let notices = stream.take_notices();
+        if !notices.is_empty() {
+            self.statistics.lock().set_device(stream);
+            tell_notices(&*self.obj(), *CAT, notices);
         }
     }
 
@@ -91,7 +103,7 @@ impl MotionDenoise {
         let began = Instant::now();
         let taken = stream.take_input(buffer).map_err(|error| error.message(stream.info()));
         self.statistics.lock().loading += began.elapsed();
-        tell_notices(&*self.obj(), *CAT, stream.take_notices());
+        self.tell_what_happened(stream);
         taken.map(|()| None).map_err(|message| self.fail(state, message))
     }
 
@@ -139,7 +151,7 @@ impl HoldsFrames for MotionDenoise {
         }
         let Some(original) = stream.leaving(leave).cloned() else { return Ok(None) };
         let denoised = self.denoised(stream, &original)?;
-        tell_notices(&*self.obj(), *CAT, stream.take_notices());
+        self.tell_what_happened(stream);
         stream.leave();
         denoised.map(|buffer| Some(Leaving::Buffer(buffer))).map_err(|message| self.fail(state, message))
     }

@@ -61,6 +61,7 @@
  * | `untouched` | guint64 | frames that have left as they came |
  * | `noise` | gdouble | mean standard deviation of the noise that was measured in luma, in levels of the samples |
  * | `device` | string | names of the devices that search; empty before they are opened |
+ * | `launcher` | string | what launches their kernels: `opencl`, or `cuda` on a GPU of NVIDIA; NULL for the CPU |
  * | `load-time` | guint64 | mean time to take a frame, with its search, ns |
  * | `denoise-time` | guint64 | mean time to measure and average a frame, ns |
  *

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::stream::DenoiseStream;
 use crate::settings::statistics::mean_ns;
 
 /// The name of the `stats` structure and of the message posted at EOS.
@@ -19,7 +20,9 @@ pub struct DenoiseStatistics {
     pub noise: f64,
     pub measured: u64,
     /// The devices that search; empty before they are opened.
-    pub device: String,
+    device: String,
+    /// What launches their kernels, if they have kernels.
+    launcher: Option<&'static str>,
     /// The time that frames took to load, with the search.
     pub loading: Duration,
     /// The time that frames took to measure and to average.
@@ -27,6 +30,12 @@ pub struct DenoiseStatistics {
 }
 
 impl DenoiseStatistics {
+    /// Notes which devices search for `stream`.
+    pub fn set_device(&mut self, stream: &DenoiseStream) {
+        self.device = stream.device().into();
+        self.launcher = stream.launching().map(|launching| launching.by.name());
+    }
+
     /// Counts a frame that was measured, with noise of this mean standard deviation, and averaged if it `is_denoised`, in
     /// this time.
     pub fn add(&mut self, is_denoised: bool, noise: f64, time: Duration) {
@@ -44,6 +53,7 @@ impl DenoiseStatistics {
             .field("untouched", self.untouched)
             .field("noise", if self.measured > 0 { self.noise / self.measured as f64 } else { 0.0 })
             .field("device", &self.device)
+            .field("launcher", self.launcher)
             .field("load-time", mean_ns(self.loading, self.frames_in))
             .field("denoise-time", mean_ns(self.denoising, self.measured))
             .build()

@@ -12,7 +12,7 @@ use crate::video::waiting::{Item, Waiting};
 use motion_search::backend::Choice;
 use motion_search::compensation::CompensationError;
 use motion_search::denoising::{Denoiser, LumaSlot, Reference, Strength, search_parameters};
-use motion_search::estimator::{EstimateError, FrameView, Notice, Output, References, SetupError};
+use motion_search::estimator::{EstimateError, FrameView, Launching, Notice, Output, References, SetupError};
 use motion_search::session::{FrameSlot, Session};
 use motion_search::tuning::{Kernel, Tuning};
 
@@ -128,6 +128,11 @@ impl DenoiseStream {
     /// The names of the devices that search.
     pub fn device(&self) -> &str {
         self.session.device()
+    }
+
+    /// What launches the kernels of the device that searches, if it has kernels.
+    pub fn launching(&self) -> Option<&Launching> {
+        self.session.launching()
     }
 
     pub fn info(&self) -> &VideoInfo {

@@ -118,36 +118,43 @@ impl<'a> FrameView<'a> {
     }
 
     /// Samples a row.
+    #[inline]
     pub fn width(&self) -> usize {
         self.width
     }
 
     /// Rows.
+    #[inline]
     pub fn height(&self) -> usize {
         self.height
     }
 
     /// Samples a row, and rows.
+    #[inline]
     pub fn size(&self) -> (usize, usize) {
         (self.width, self.height)
     }
 
     /// How the samples lie in memory.
+    #[inline]
     pub fn format(&self) -> SampleFormat {
         self.format
     }
 
     /// Bytes of a row, without what lies between rows.
+    #[inline]
     pub fn row_bytes(&self) -> usize {
         self.width * self.format.bytes()
     }
 
     /// Bytes from one row to the next.
+    #[inline]
     pub fn stride(&self) -> usize {
         self.stride
     }
 
     /// All bytes from the first sample to the last, padding between rows included.
+    #[inline]
     pub fn as_bytes(&self) -> &'a [u8] {
         &self.samples[..self.stride * (self.height - 1) + self.row_bytes()]
     }

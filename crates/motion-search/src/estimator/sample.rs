@@ -51,26 +51,31 @@ impl SampleFormat {
     }
 
     /// The black level, and the bits that are left out below the eight of [`Self::eight_bits`].
+    #[inline]
     pub fn levels(self) -> (u16, u32) {
         (self.black, self.lower)
     }
 
     /// Bits of a sample: 8 to 16.
+    #[inline]
     pub fn depth(self) -> u32 {
         self.depth
     }
 
     /// Bytes of a sample: 1 or 2.
+    #[inline]
     pub fn bytes(self) -> usize {
         if self.depth == 8 { 1 } else { 2 }
     }
 
     /// Bits below a sample that do not count.
+    #[inline]
     pub fn shift(self) -> u32 {
         self.shift
     }
 
     /// The largest sample.
+    #[inline]
     pub fn peak(self) -> u16 {
         u16::MAX >> (16 - self.depth)
     }

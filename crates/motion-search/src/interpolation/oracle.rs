@@ -9,7 +9,7 @@ use super::rules::{
 use super::{FrameFormat, FrameQuality, Phase};
 use crate::compensation::Sampling;
 use crate::estimator::oracle::eight_bits;
-use crate::estimator::oracle::interpolation::{half_sample, quarter_sample};
+use crate::estimator::oracle::interpolation::Interpolated;
 use crate::estimator::{Frame, FrameView, Grid, MotionVector};
 
 /// The frame that is searched in place of a luma plane: its [eight bits](crate::estimator::SampleFormat::eight_bits), at
@@ -91,8 +91,9 @@ fn make(
     let mut fields = vec![field];
     fields.extend(neighbours.map(|neighbours| neighbours.fields).into_iter().flatten());
     fields.iter().try_for_each(|field| check_field(size, field)).expect("fields of search frames");
-    let luma = [&previous[0], &next[0]].map(|luma| eight_bits(luma));
-    let luma = luma.each_ref().map(Frame::view);
+    let searched = |luma| Interpolated::new(&eight_bits(luma).view());
+    let luma = [&previous[0], &next[0]].map(searched);
+    let luma = luma.each_ref();
     let chroma = match quality {
         FrameQuality::Fast => Vec::new(),
         FrameQuality::Balanced | FrameQuality::High => {
@@ -103,12 +104,12 @@ fn make(
     let times = [time, time.after_pair(), time.before_pair()];
     let projected: Vec<_> =
         fields.iter().zip(times).map(|(field, time)| project(size, field, time)).collect();
-    let vectors = choose(&luma, &chroma, &projected, time);
+    let vectors = choose(luma, &chroma, &projected, time);
     let planes = previous.iter().zip(next).zip(samplings).enumerate();
     let pairs = planes.map(|(index, ((previous, next), &sampling))| PlanePair {
         frames: [previous, next],
         sampling,
-        is_luma: index == 0,
+        luma: (index == 0).then(|| [previous, next].map(Interpolated::new)),
         phase,
     });
     match quality {
@@ -117,11 +118,11 @@ fn make(
             pairs.map(|planes| compensate(&planes, grid, &vectors)).collect()
         }
         FrameQuality::Balanced | FrameQuality::High => {
-            let around = neighbours.map(|neighbours| neighbours.luma.each_ref().map(eight_bits));
-            let lone_ends = around.as_ref().map(|around| {
-                weighted::EndsAlone::new([around[0].view(), luma[0], luma[1], around[1].view()], field)
-            });
-            let weighted = weighted::WeightedVectors::new(&luma, vectors, lone_ends, time);
+            let around = neighbours.map(|neighbours| neighbours.luma.each_ref().map(searched));
+            let lone_ends = around
+                .as_ref()
+                .map(|around| weighted::EndsAlone::new([&around[0], luma[0], luma[1], &around[1]], field));
+            let weighted = weighted::WeightedVectors::new(luma, vectors, lone_ends, time);
             pairs.map(|planes| weighted.compensate(&planes)).collect()
         }
     }
@@ -190,12 +191,12 @@ fn project((width, height): (usize, usize), field: &[MotionVector], time: PairTi
 /// For each block the best vector among those of projected fields around it, by the luma of both frames and these components of
 /// their chroma. It should resemble those of the first field.
 fn choose(
-    luma: &[FrameView<'_>; 2],
+    luma: [&Interpolated; 2],
     chroma: &[[Frame; 2]],
     projected: &[Vec<HalfVector>],
     time: PairTime,
 ) -> Vec<HalfVector> {
-    let grid = grid(luma[0].width(), luma[0].height());
+    let grid = grid(luma[0].size().0, luma[0].size().1);
     let best = |(column, row): (usize, usize)| {
         if stands_still(luma, (BLOCK * column) as i32, (BLOCK * row) as i32) {
             return HalfVector::default();
@@ -233,13 +234,13 @@ fn choose(
 }
 
 /// The sum of absolute differences between both ends of `vector` over 8 x 8 samples of luma from `place` on.
-fn block_difference(luma: &[FrameView<'_>], place: [i32; 2], vector: HalfVector, time: PairTime) -> u32 {
+fn block_difference(luma: [&Interpolated; 2], place: [i32; 2], vector: HalfVector, time: PairTime) -> u32 {
     row_differences(luma, place, vector, time, 1)
 }
 
 /// The same in every row of `step`, `step` times.
 fn row_differences(
-    pair: &[FrameView<'_>],
+    pair: [&Interpolated; 2],
     place: [i32; 2],
     vector: HalfVector,
     time: PairTime,
@@ -249,7 +250,7 @@ fn row_differences(
         let [x, y] = [place[0] + (at % BLOCK) as i32, place[1] + (at / BLOCK) as i32].map(|at| 4 * at);
         let [[x, to_x], [y, to_y]] =
             [(x, vector.x), (y, vector.y)].map(|(at, length)| time.ends(length).map(|way| at + way));
-        luma_sample(&pair[0], x, y).abs_diff(luma_sample(&pair[1], to_x, to_y))
+        pair[0].sample(x, y).abs_diff(pair[1].sample(to_x, to_y))
     };
     let is_compared = |at: &usize| (at / BLOCK).is_multiple_of(step);
     step as u32 * (0..BLOCK * BLOCK).filter(is_compared).map(difference).sum::<u32>()
@@ -257,15 +258,15 @@ fn row_differences(
 
 /// Whether the block at `(x, y)` has enough samples of still detail: they, the next one to the right and that below are
 /// alike in both frames, and they differ from one of these.
-fn stands_still([previous, next]: &[FrameView<'_>; 2], x: i32, y: i32) -> bool {
+fn stands_still([previous, next]: [&Interpolated; 2], x: i32, y: i32) -> bool {
     let is_still_detail = |&at: &i32| {
         let (x, y) = (x + at % BLOCK as i32, y + at / BLOCK as i32);
-        let around = [(x, y), (x + 1, y), (x, y + 1)];
+        let around = [(x, y), (x + 1, y), (x, y + 1)].map(|(x, y)| (4 * x, 4 * y));
         let [own, others @ ..] = around.map(|(x, y)| previous.sample(x, y));
         let is_still = |&(x, y): &(i32, i32)| {
-            previous.sample(x, y).abs_diff(next.sample(x, y)) <= u16::from(STILL_DIFFERENCE)
+            previous.sample(x, y).abs_diff(next.sample(x, y)) <= u32::from(STILL_DIFFERENCE)
         };
-        let is_detail = |other: u16| own.abs_diff(other) >= u16::from(STILL_DETAIL);
+        let is_detail = |other: i32| own.abs_diff(other) >= u32::from(STILL_DETAIL);
         around.iter().all(is_still) && others.into_iter().any(is_detail)
     };
     (0..(BLOCK * BLOCK) as i32).filter(is_still_detail).count() >= STILL_SAMPLES as usize
@@ -275,7 +276,8 @@ fn stands_still([previous, next]: &[FrameView<'_>; 2], x: i32, y: i32) -> bool {
 struct PlanePair<'a> {
     frames: [&'a FrameView<'a>; 2],
     sampling: Sampling,
-    is_luma: bool,
+    /// The same between samples, of luma.
+    luma: Option<[Interpolated; 2]>,
     phase: Phase,
 }
 
@@ -283,7 +285,8 @@ impl PlanePair<'_> {
     /// 64 times what `vector` predicts for a component of the pixel at `(x, y)`: by both ends, by its start alone and by its
     /// end alone.
     fn predict(&self, (x, y): (usize, usize), component: usize, vector: HalfVector) -> [u32; 3] {
-        let Self { frames: [previous, next], sampling, is_luma, phase } = *self;
+        let Self { frames: [previous, next], sampling, ref luma, phase } = *self;
+        let is_luma = luma.is_some();
         let axis = |at: usize, length: i16, halved: bool| {
             // Quarter samples of luma; eighths in the other planes.
             let (unit, finer) = if is_luma { (4, 0) } else { (8, u32::from(!halved)) };
@@ -300,16 +303,16 @@ impl PlanePair<'_> {
             };
             is_inside(x, columns) && is_inside(y, rows)
         };
-        let sample = |plane: &FrameView<'_>, x, y| match is_luma {
-            true => luma_sample(plane, x, y),
-            false => chroma_sample(plane, (sampling.pixel(), component), x, y),
+        let sample = |frame: usize, x, y| match luma {
+            Some(luma) => luma[frame].sample(x, y) as u32,
+            None => chroma_sample([previous, next][frame], (sampling.pixel(), component), x, y),
         };
-        let [start, end] = [sample(previous, x, y), sample(next, to_x, to_y)];
+        let [start, end] = [sample(0, x, y), sample(1, to_x, to_y)];
         match [is_inside(x, y), is_inside(to_x, to_y)] {
             [true, false] => [64 * start; 3],
             [false, true] => [64 * end; 3],
             _ => {
-                let own = [previous, next].map(|plane| sample(plane, own_x, own_y));
+                let own = [0, 1].map(|frame| sample(frame, own_x, own_y));
                 // At most so far outside the range of the other end and of the place itself.
                 let limit = u32::from(MOST_BEYOND) << (previous.format().depth() - 8);
                 let within = |sample: u32, other: u32| {
@@ -355,13 +358,6 @@ fn compensate(planes: &PlanePair<'_>, grid: Grid, vectors: &[HalfVector]) -> Fra
             .sum();
         (sum + (1 << (shift - 1))) >> shift
     })
-}
-
-/// The luma sample at `(x, y)`, in quarter samples, by the interpolation of H.264.
-fn luma_sample(luma: &FrameView<'_>, x: i32, y: i32) -> u32 {
-    let sample = |x, y| i32::from(luma.sample(x, y));
-    let point = |x, y| half_sample(luma.format().peak().into(), sample, x, y);
-    quarter_sample(point, x, y) as u32
 }
 
 /// The sample of one component of a plane at `(x, y)`, in eighths of a pixel: the mean of the four around it, weighted.

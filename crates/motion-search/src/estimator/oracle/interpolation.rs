@@ -1,23 +1,35 @@
 //! Samples between samples: the luma interpolation of H.264 (ITU-T H.264, 8.4.2.2.1).
 
-use crate::estimator::{Frame, FrameView};
+use crate::estimator::FrameView;
 
 /// A frame between its samples: that of the endlessly repeated frame.
-pub(super) struct Interpolated {
+pub(crate) struct Interpolated {
+    size: (usize, usize),
     /// The points at whole and half samples, two a sample on each axis, [`MARGIN`] samples beyond the frame.
-    points: Frame,
+    points: Vec<u16>,
 }
 
 /// From three samples outside the frame outwards, all six samples of a filter are the same, so the points
 /// further out repeat the outermost ones.
-const MARGIN: i32 = 4;
+const MARGIN: usize = 4;
 
 impl Interpolated {
-    pub(super) fn new(frame: &FrameView<'_>) -> Self {
-        let points = |side: usize| 2 * (side + 2 * MARGIN as usize);
-        let point = |x: usize, y: usize| point_of(frame, x as i32 - 2 * MARGIN, y as i32 - 2 * MARGIN);
-        let size = (points(frame.width()), points(frame.height()));
-        Self { points: Frame::deep_from_fn(frame.format().depth(), size, point) }
+    pub(crate) fn new(frame: &FrameView<'_>) -> Self {
+        let size = frame.size();
+        let [columns, rows] = Self::points_of(size).map(|count| 0..count);
+        let point = |x, y| point_of(frame, x - 2 * MARGIN as i32, y - 2 * MARGIN as i32);
+        let points = rows.flat_map(|y| columns.clone().map(move |x| point(x, y))).collect();
+        Self { size, points }
+    }
+
+    /// Points of a row, and rows of points.
+    fn points_of((width, height): (usize, usize)) -> [i32; 2] {
+        [width, height].map(|side| 2 * (side + 2 * MARGIN) as i32)
+    }
+
+    /// Samples a row, and rows.
+    pub(crate) fn size(&self) -> (usize, usize) {
+        self.size
     }
 
     /// The 8 x 8 samples whose first is at `(x, y)`, in quarter samples, row by row.
@@ -26,9 +38,10 @@ impl Interpolated {
     }
 
     /// The sample at `(x, y)`, in quarter samples.
-    pub(super) fn sample(&self, x: i32, y: i32) -> i32 {
-        let points = self.points.view();
-        quarter_sample(|x, y| i32::from(points.sample(x + 2 * MARGIN, y + 2 * MARGIN)), x, y)
+    pub(crate) fn sample(&self, x: i32, y: i32) -> i32 {
+        let [columns, rows] = Self::points_of(self.size);
+        let at = |at: i32, count: i32| (at + 2 * MARGIN as i32).clamp(0, count - 1);
+        quarter_sample(|x, y| self.points[(at(y, rows) * columns + at(x, columns)) as usize].into(), x, y)
     }
 }
 

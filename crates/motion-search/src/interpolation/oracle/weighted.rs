@@ -10,6 +10,7 @@ use super::super::rules::{
 };
 use super::{LEAST_OVERLAP, PairTime, PlanePair, block_difference, blocks, chroma_sample, row_differences};
 use crate::compensation::Sampling;
+use crate::estimator::oracle::interpolation::Interpolated;
 use crate::estimator::{Frame, FrameView, Grid, MotionVector};
 
 /// The components of chroma that are compared, in eight bits and at half of luma's size on both axes: samples of planes that
@@ -55,7 +56,7 @@ pub(super) fn chroma_difference(
 /// What tells whether an end of a vector predicts alone.
 pub(super) struct EndsAlone<'a> {
     /// The luma of the frame before the previous one, of both frames and of that after the next one, in eight bits.
-    luma: [FrameView<'a>; 4],
+    luma: [&'a Interpolated; 4],
     grid: Grid,
     /// How well the other frame shows what each block of the previous and of the next frame shows.
     shown_elsewhere: [Vec<u32>; 2],
@@ -63,7 +64,7 @@ pub(super) struct EndsAlone<'a> {
 
 impl<'a> EndsAlone<'a> {
     /// `field` is that of the previous frame in the next one.
-    pub fn new(luma: [FrameView<'a>; 4], field: &[MotionVector]) -> Self {
+    pub fn new(luma: [&'a Interpolated; 4], field: &[MotionVector]) -> Self {
         let (width, height) = luma[1].size();
         let (grid, halvings) = (grid(width, height), halvings(width, height));
         let columns = found_grid((width, height)).columns;
@@ -91,8 +92,8 @@ impl<'a> EndsAlone<'a> {
     /// before, and between its end and where it leads to in the frame after: in every row of `step`, `step` times.
     fn differences(&self, place: [i32; 2], vector: HalfVector, time: PairTime, step: usize) -> [u32; 2] {
         [
-            row_differences(&self.luma[..2], place, vector, time.after_pair(), step),
-            row_differences(&self.luma[2..], place, vector, time.before_pair(), step),
+            row_differences([self.luma[0], self.luma[1]], place, vector, time.after_pair(), step),
+            row_differences([self.luma[2], self.luma[3]], place, vector, time.before_pair(), step),
         ]
     }
 
@@ -145,7 +146,7 @@ fn nearest<T: Copy>(of: &[T], grid: Grid, [column, row]: [i32; 2]) -> T {
 impl<'a> WeightedVectors<'a> {
     /// `vectors` of the blocks of `luma`, eight bits of both frames.
     pub fn new(
-        luma: &[FrameView<'_>; 2],
+        luma: [&Interpolated; 2],
         vectors: Vec<HalfVector>,
         lone_ends: Option<EndsAlone<'a>>,
         time: PairTime,
@@ -170,7 +171,7 @@ impl<'a> WeightedVectors<'a> {
     }
 
     /// The differences of the blocks: the greatest around each block, and then the mean around each.
-    fn badness(&self, luma: &[FrameView<'_>; 2], time: PairTime) -> Vec<u32> {
+    fn badness(&self, luma: [&Interpolated; 2], time: PairTime) -> Vec<u32> {
         let difference = |((column, row), &vector): ((usize, usize), &HalfVector)| {
             let place = [column, row].map(|at| (BLOCK * at) as i32);
             let both = block_difference(luma, place, vector, time);
@@ -197,7 +198,7 @@ impl<'a> WeightedVectors<'a> {
 
     /// The vector of each coarse block: the one among those of some blocks around it, and zero, whose ends match best in a
     /// few squares.
-    fn coarse(&self, luma: &[FrameView<'_>; 2], time: PairTime) -> Vec<HalfVector> {
+    fn coarse(&self, luma: [&Interpolated; 2], time: PairTime) -> Vec<HalfVector> {
         let halves = self.halves as i32;
         let vector = |number: usize| {
             let block =
@@ -257,7 +258,7 @@ impl<'a> WeightedVectors<'a> {
     /// The different vectors around a block with their weights in its cells.
     fn weights(
         &self,
-        luma: &[FrameView<'_>; 2],
+        luma: [&Interpolated; 2],
         block: (usize, usize),
         time: PairTime,
     ) -> Vec<(HalfVector, [OracleWeights; 4])> {

@@ -21,11 +21,13 @@ impl Sampling {
     pub const LUMA: Self = Self { halved_x: false, halved_y: false, interleaved: false };
 
     /// Whether the plane has all of luma's columns and rows.
+    #[inline]
     pub fn is_full(&self) -> bool {
         !self.halved_x && !self.halved_y
     }
 
     /// Samples per pixel: one per component.
+    #[inline]
     pub fn pixel(&self) -> usize {
         1 + usize::from(self.interleaved)
     }

@@ -29,9 +29,10 @@ impl Samples {
     fn plus(self, c: Self, r: Self, cost: impl Fn(u8, u8) -> u32) -> Self {
         let mut sums: [u32; 4] = bytemuck::cast(self.0);
         for half in 0..2 {
-            let samples = c.0.iter().zip(r.0).skip(8 * half).take(8);
-            let sum = samples.map(|(c, r)| cost(*c, r)).fold(0, u32::wrapping_add);
-            sums[2 * half] = sums[2 * half].wrapping_add(sum);
+            let sum = &mut sums[2 * half];
+            for i in 8 * half..8 * half + 8 {
+                *sum = sum.wrapping_add(cost(c.0[i], r.0[i]));
+            }
         }
         Self(bytemuck::cast(sums))
     }

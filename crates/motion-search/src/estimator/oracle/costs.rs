@@ -22,7 +22,7 @@ pub fn costs(
     reference.check(parameters).expect("reference frame");
     let grid = parameters.grid();
     grid.check(vectors).expect("a vector a block");
-    let frames = [current, reference].map(|frame| SearchedSamples { parameters, frame });
+    let frames = [current, reference].map(|frame| SearchedSamples::new(parameters, frame));
     let blocks = vectors.iter().enumerate().map(|(index, &vector)| CostedBlock {
         parameters,
         current: &frames[0],
@@ -34,34 +34,42 @@ pub fn costs(
     blocks.flat_map(|block| parameters.costs.iter().map(move |kind| block.cost(kind))).collect()
 }
 
-/// The samples that are searched. Outside the frame, its edge samples repeat.
-struct SearchedSamples<'a> {
-    parameters: &'a Parameters,
-    frame: &'a FrameView<'a>,
+/// The samples that are searched, row by row. Outside the frame, its edge samples repeat.
+struct SearchedSamples {
+    samples: Vec<u16>,
+    size: [i32; 2],
+    peak: i32,
 }
 
-impl SearchedSamples<'_> {
+impl SearchedSamples {
+    fn new(parameters: &Parameters, frame: &FrameView<'_>) -> Self {
+        let format = frame.format();
+        let size @ [width, height] = [frame.width(), frame.height()].map(|side| side as i32);
+        let seen = |sample: u16| match format.depth() == parameters.bit_depth {
+            true => sample,
+            // Hierarchical search sees eight bits of deeper samples.
+            false => format.eight_bits(sample).into(),
+        };
+        let samples = (0..height).flat_map(|y| (0..width).map(move |x| seen(frame.sample(x, y)))).collect();
+        Self { samples, size, peak: (1 << parameters.bit_depth) - 1 }
+    }
+
     fn at(&self, x: i32, y: i32) -> i32 {
-        let (sample, format) = (self.frame.sample(x, y), self.frame.format());
-        if format.depth() == self.parameters.bit_depth {
-            return sample.into();
-        }
-        // Hierarchical search sees eight bits of deeper samples.
-        format.eight_bits(sample).into()
+        let [width, height] = self.size;
+        self.samples[(y.clamp(0, height - 1) * width + x.clamp(0, width - 1)) as usize].into()
     }
 
     /// The sample at `(x, y)` quarter samples.
     fn between(&self, x: i32, y: i32) -> i32 {
-        let peak = (1 << self.parameters.bit_depth) - 1;
-        quarter_sample(|x, y| half_sample(peak, |x, y| self.at(x, y), x, y), x, y)
+        quarter_sample(|x, y| half_sample(self.peak, |x, y| self.at(x, y), x, y), x, y)
     }
 }
 
 #[derive(Clone, Copy)]
 struct CostedBlock<'a> {
     parameters: &'a Parameters,
-    current: &'a SearchedSamples<'a>,
-    reference: &'a SearchedSamples<'a>,
+    current: &'a SearchedSamples,
+    reference: &'a SearchedSamples,
     column: usize,
     row: usize,
     vector: MotionVector,

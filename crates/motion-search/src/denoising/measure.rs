@@ -396,14 +396,14 @@ impl<S: CellSource<W, H>, const P: usize, const W: usize, const H: usize> Chroma
         sum
     }
 
-    /// Measures the blocks of a stripe, two columns each; `None` at the edges of the planes.
+    /// Measures the blocks of a stripe, two columns each, of which the first one's vector leads to `position`; `None` at the
+    /// edges of the planes.
     #[inline(always)]
-    fn stripe<E: InstructionSet>(&self, column: usize) -> Option<[u32; STRIPE / 2]> {
+    fn stripe<E: InstructionSet>(&self, column: usize, position: (i32, i32)) -> Option<[u32; STRIPE / 2]> {
         let (x, y) = ((column * W) as i32, (self.row * H) as i32);
         if !self.are_filled || self.planes[0].plane.inside((x, y), (STRIPE, H)).is_none() {
             return None;
         }
-        let position = self.position(column);
         let mut sums = [0; STRIPE / 2];
         for ChromaPlane { plane, stripes, .. } in self.planes {
             let predicted = CellSource::<STRIPE, H>::cell::<E>(stripes, position);
@@ -427,9 +427,9 @@ impl<E: InstructionSet, S: CellSource<W, H>, const P: usize, const W: usize, con
             if self.noise.is_some_and(|noise| noise[blocks.clone()].iter().all(|noise| noise.chroma == 0)) {
                 continue;
             }
-            let stripe = self.stripe::<E>(first);
-            // Blocks of a stripe have the same vector.
+            // Blocks of a stripe have the same vector: they are as far between samples.
             let position = self.position(first);
+            let stripe = self.stripe::<E>(first, position);
             let (gain, fraction) = (chroma_gain(position), ((position.0 & 7) as u8, (position.1 & 7) as u8));
             for (index, column) in blocks.enumerate() {
                 let squares = match &stripe {

@@ -18,8 +18,10 @@ const LEAST_OF_AREA: usize = 16;
 /// A level of the frame.
 const LEAST_OF_LEVEL: usize = 64;
 
-/// Of more blocks every second one is asked.
-const ENOUGH: usize = 1 << 13;
+/// Whether every second one of so many blocks is asked, as they are enough.
+fn are_halved(blocks: usize) -> bool {
+    blocks > 1 << 13
+}
 
 /// The noise of a level of the frame is at most as many times that of the frame: in a frame without noise a level whose
 /// blocks all move would seem to have some.
@@ -91,7 +93,7 @@ impl Told {
     pub fn reserve(&mut self, areas: Areas) -> Result<(), SetupError> {
         let blocks = areas.blocks.0 * areas.blocks.1;
         self.blocks = memory::values("what blocks tell", blocks)?;
-        let asked = if blocks > ENOUGH { blocks.div_ceil(2) } else { blocks };
+        let asked = if are_halved(blocks) { blocks.div_ceil(2) } else { blocks };
         for sorted in &mut self.sorted {
             *sorted = memory::values("what blocks tell, sorted", asked)?;
         }
@@ -151,7 +153,7 @@ impl Told {
 
     /// Sets what blocks tell, of so many.
     pub fn by_blocks(&mut self, count: usize, tell: impl Fn(usize) -> Option<u64>) {
-        self.are_halved = count > ENOUGH;
+        self.are_halved = are_halved(count);
         self.blocks.clear();
         let step = self.step();
         self.blocks.extend((0..count).step_by(step).map(tell));
@@ -191,7 +193,7 @@ impl Told {
         Self::sort(&mut sorted, levels, self.asked());
         self.frame = std::array::from_fn(|level| {
             let is_told = level == ALL || sorted[level].len() >= LEAST_OF_LEVEL;
-            noise_of(&mut sorted[level], samples).filter(|_| is_told)
+            is_told.then(|| noise_of(&mut sorted[level], samples)).flatten()
         });
         self.sorted = sorted;
         let most = MOST_OF_LEVEL * self.frame[ALL].unwrap_or(0);

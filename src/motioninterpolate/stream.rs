@@ -357,8 +357,8 @@ impl InterpolateStream {
     }
 
     /// The next output frame, if it is not later than the newest frame that need not wait: at most `keep` wait, fewer if
-    /// upstream lacks buffers. With `looks_ahead` the first of them is loaded before frames are made, else after that. After the last one those that
-    /// show it until it ends, if that is known.
+    /// upstream lacks buffers. With `looks_ahead` the first of them is loaded before frames are made, else after that. After the
+    /// last one those that show it until it ends, if that is known.
     ///
     /// # Errors
     /// As [`Maker::load_ahead`].

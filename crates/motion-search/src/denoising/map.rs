@@ -194,9 +194,9 @@ impl NoiseMap {
             let level = levels[followed.block].into();
             let known = followed.noise(level, || ToldOfBlock::new(told, followed.block, of_block.white()));
             let known = if is_clean && is_coding([known, 0], depth) { 0 } else { known };
-            // A block without any variation has no noise. Between samples its neighbours would be mixed into it, as into bars.
-            let is_flat = of_block.variation == 0;
-            noise.luma = if is_flat { 0 } else { worthwhile(with_clipping(known, of_block, depth)) };
+            // A block of a black bar has none: between samples the picture beside it would be mixed into it.
+            let is_bar = level == 0 && of_block.variation == 0;
+            noise.luma = if is_bar { 0 } else { worthwhile(with_clipping(known, of_block, depth)) };
         });
         if chroma.is_empty() {
             return;
@@ -221,8 +221,8 @@ impl NoiseMap {
             let level = levels[followed.block].into();
             let known = followed.noise(level, || ToldOfBlock::new(told, followed.block, u64::MAX));
             let known = if is_clean && is_coding([noise.luma, known], depth) { 0 } else { known };
-            let is_flat = luma[followed.block].variation == 0 && chroma[followed.block].variation == 0;
-            noise.chroma = if is_flat { 0 } else { worthwhile(known) };
+            let are_flat = [luma, chroma].iter().all(|blocks| blocks[followed.block].variation == 0);
+            noise.chroma = if level == 0 && are_flat { 0 } else { worthwhile(known) };
         });
     }
 }

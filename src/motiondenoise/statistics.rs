@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::stream::DenoiseStream;
-use crate::settings::statistics::mean_ns;
+use crate::settings::statistics::{launcher, mean_ns};
 
 /// The name of the `stats` structure and of the message posted at EOS.
 const NAME: &str = "denoise-stats";
@@ -33,7 +33,7 @@ impl DenoiseStatistics {
     /// Notes which devices search for `stream`.
     pub fn set_device(&mut self, stream: &DenoiseStream) {
         self.device = stream.device().into();
-        self.launcher = stream.launching().map(|launching| launching.by.name());
+        self.launcher = launcher(stream.launching());
     }
 
     /// Counts a frame that was measured, with noise of this mean standard deviation, and averaged if it `is_denoised`, in

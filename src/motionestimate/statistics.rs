@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use glib::prelude::*;
 
-use crate::settings::statistics::mean_ns;
+use crate::settings::statistics::{launcher, mean_ns};
 use motion_search::estimator::{DeviceShare, Output, Parameters};
 use motion_search::session::Session;
 
@@ -43,7 +43,7 @@ impl Statistics {
     pub fn set_session<T>(&mut self, session: &Session<T>) {
         self.device = Some(session.device().to_owned());
         self.kernel = Some(session.kernel());
-        self.launcher = session.launching().map(|launching| launching.by.name());
+        self.launcher = launcher(session.launching());
     }
 
     /// Counts a frame.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::motion::MotionSearch;
-use crate::settings::statistics::mean_ns;
+use crate::settings::statistics::{launcher, mean_ns};
 
 /// The name of the `stats` structure and of the message posted at EOS.
 const NAME: &str = "interpolation-stats";
@@ -75,8 +75,7 @@ impl InterpolationStatistics {
     /// Notes which devices search, and which one makes frames.
     pub fn set_devices(&mut self, motion: &MotionSearch) {
         (self.search_device, self.make_device) = (motion.device().into(), motion.maker().into());
-        [self.search_launcher, self.make_launcher] =
-            motion.launching().map(|launching| launching.map(|launching| launching.by.name()));
+        [self.search_launcher, self.make_launcher] = motion.launching().map(launcher);
     }
 
     /// The structure that applications read. The element's documentation lists the fields.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use gst::prelude::*;
+use motion_search::estimator::Launching;
 
 /// The specification of the property; `blurb` says what the structure holds.
 pub fn stats_property(blurb: &str) -> glib::ParamSpec {
@@ -19,6 +20,11 @@ pub fn post(element: &impl IsA<gst::Element>, category: gst::DebugCategory, stru
     let message = gst::message::Element::builder(structure).src(element.upcast_ref()).build();
     // It fails where the element has no bus.
     let _ = element.post_message(message);
+}
+
+/// The name of what launches a device's kernels, if it has kernels.
+pub fn launcher(launching: Option<&Launching>) -> Option<&'static str> {
+    launching.map(|launching| launching.by.name())
 }
 
 /// The mean of `count` times with this sum, in nanoseconds; 0 if there are none.

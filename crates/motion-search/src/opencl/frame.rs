@@ -173,7 +173,7 @@ struct PaddedFrame {
 ///
 /// # Safety
 /// The frame is kept until the event is done.
-unsafe fn begin_copy(
+pub(super) unsafe fn begin_copy(
     context: &Context,
     queue: &dyn Queue,
     frame: &Frame,

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::super::context::Context;
 use super::super::device::OpenClDevice;
+use super::super::frame::begin_copy;
 use super::super::host::PinnedBlock;
 use super::super::launcher::{self, Arg, Buffer, Queue, QueueKind, Rectangle};
 use super::super::program::{self, KernelFile};
@@ -99,14 +100,7 @@ impl DeviceSearchFrames {
         let rows = Rectangle { left: 0, top: 0, width: width * self.sample_bytes, height, pitch: self.pitch };
         // SAFETY: the plane has all rows of its size, and is read no more when this returns, unless the device does not
         // answer.
-        unsafe {
-            match self.context.plane_of(luma) {
-                Some(plane) => self.queue.begin_copy_rows(&self.luma, rows, &plane, 0)?,
-                None => {
-                    self.queue.begin_write_rows(&self.luma, rows, luma.view().as_bytes(), luma.stride())?
-                }
-            }
-        };
+        unsafe { begin_copy(&self.context, &*self.queue, luma, &self.luma, rows)? };
         let (mut whole, mut pitch) = (&self.luma, self.pitch);
         if let Some(narrowed) = &self.narrowed {
             let in_samples = Arg::Int((pitch / self.sample_bytes) as i32);

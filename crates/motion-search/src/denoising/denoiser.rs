@@ -5,15 +5,16 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
+use super::errors::Errors;
 use super::map::{BlockNoise, Evidence, NoiseMap, NoiseMemory};
 use super::mean::{Average, PlaneMean, steps_of_chroma};
-use super::measure::{MeasuredChroma, MeasuredChromaErrors, MeasuredErrors, MeasuredLuma};
-use super::noise::{Block, BlockError, flickers, least_noise};
+use super::measure::{LumaRow, MeasuredChroma, MeasuredChromaErrors, MeasuredLuma};
+use super::noise::{ChromaBlock, ChromaError, LumaBlock, LumaError, flickers, least_noise};
 use super::rules::{BLOCK, MOST_REFERENCES, Strength, VectorEnds, halvings};
 use super::weights::{Weighed, most_change};
 use crate::compensation::{CompensationError, PlaneMut, Sampling};
 use crate::estimator::{Frame, FrameView, MotionVector, NATIVE, SetupError};
-use crate::interpolation::{CellSource, DeepLuma, FrameFormat, LumaPoints, SearchFrames, with_chroma};
+use crate::interpolation::{DeepLuma, FrameFormat, LumaPoints, SearchFrames, with_chroma};
 use crate::memory;
 use crate::simd::Instructions;
 use crate::simd::Level;
@@ -46,28 +47,28 @@ impl Reference<'_> {
     }
 }
 
-/// What is known of the blocks of luma, or of those of chroma.
-struct MeasuredBlocks {
-    blocks: Vec<Block>,
-    /// For each reference frame the errors of its prediction.
-    errors: Vec<Vec<BlockError>>,
+/// What is known of the blocks of luma, or of those of chroma, and the errors of their predictions.
+struct MeasuredBlocks<B, E> {
+    blocks: Vec<B>,
+    errors: Errors<E>,
 }
 
-impl MeasuredBlocks {
+impl<B, E> MeasuredBlocks<B, E>
+where
+    B: Copy + Default,
+    E: Copy + Default + Send + Sync,
+{
     fn new(blocks: usize, references: usize) -> Result<Self, SetupError> {
-        let errors = (0..references).map(|_| memory::values("the errors of blocks", blocks));
-        Ok(Self {
-            blocks: memory::values("what blocks are", blocks)?,
-            errors: errors.collect::<Result<_, _>>()?,
-        })
+        let errors = Errors::new(blocks, references)?;
+        Ok(Self { blocks: memory::values("what blocks are", blocks)?, errors })
     }
 }
 
 /// Takes the noise out of frames: [`Self::load`] each frame of a stream; when those are loaded that it is averaged with,
 /// [`Self::measure`] it, and write its planes in order.
 ///
-/// Memory: with eight bits five bytes a luma sample of each loaded frame; 48 bytes a block of 8 x 8 samples for each
-/// reference frame, half of them for chroma.
+/// Memory: with eight bits five bytes a luma sample of each loaded frame; 40 bytes a block of 8 x 8 samples for each
+/// reference frame, 16 of them for chroma.
 pub struct Denoiser {
     instructions: Instructions,
     threads: Arc<rayon::ThreadPool>,
@@ -78,8 +79,9 @@ pub struct Denoiser {
     next: usize,
     noise: NoiseMap,
     memory: NoiseMemory,
-    /// For luma, and for chroma if there is any.
-    measured: [MeasuredBlocks; 2],
+    luma: MeasuredBlocks<LumaBlock, LumaError>,
+    /// Empty without chroma.
+    chroma: MeasuredBlocks<ChromaBlock, ChromaError>,
     /// How blocks of luma and of chroma are averaged.
     averages: [Vec<Average>; 2],
     /// For each reference frame where the vectors lead to in it.
@@ -145,10 +147,8 @@ impl Denoiser {
             next: 0,
             noise: NoiseMap::new(format.size, format.samples.depth())?,
             memory: NoiseMemory::new(format.size, chroma_blocks > 0)?,
-            measured: [
-                MeasuredBlocks::new(blocks, references)?,
-                MeasuredBlocks::new(chroma_blocks, references)?,
-            ],
+            luma: MeasuredBlocks::new(blocks, references)?,
+            chroma: MeasuredBlocks::new(chroma_blocks, references)?,
             averages: [
                 memory::values("the weights of luma", blocks)?,
                 memory::values("the weights of chroma", blocks)?,
@@ -206,7 +206,8 @@ impl Denoiser {
             points,
             noise,
             memory,
-            measured,
+            luma,
+            chroma,
             averages,
             ends,
             lights,
@@ -218,39 +219,32 @@ impl Denoiser {
         let measuring = Measuring { instructions: *instructions, format, points, planes, references, ends };
         // One call from this thread: handing work over takes time.
         threads.install(|| {
-            let [luma, chroma] = measured;
             lights.clear();
             lights.resize(references.len(), false);
-            measuring.blocks(luma, chroma);
-            measuring.luma_errors(luma, lights, true);
-            measuring.chroma_errors(chroma, true, None);
-            let beside = references.iter().zip(&*lights).zip(luma.errors.iter().zip(&chroma.errors));
-            let beside = beside.filter(|((reference, _), _)| reference.is_beside());
-            let evidence: Vec<_> = beside
-                .map(|((reference, &flickers), (luma, chroma))| {
-                    let is_previous = reference.offset < 0;
-                    Evidence { is_previous, flickers, luma, chroma }
-                })
-                .collect();
-            noise.follow([&luma.blocks, &chroma.blocks], &evidence, memory);
+            measuring.luma(luma, lights, true);
+            measuring.chroma(chroma, true, None);
+            let evidence = Evidence::of(references, lights, &luma.errors, &chroma.errors);
+            noise.follow(&luma.blocks, &chroma.blocks, &evidence, memory);
             // Without noise the others have no weight.
             if !noise.is_none() && !strength.is_none() {
-                measuring.luma_errors(luma, lights, false);
+                measuring.luma(luma, lights, false);
                 if noise.has_chroma() {
-                    measuring.chroma_errors(chroma, false, Some(noise.blocks()));
+                    measuring.chroma(chroma, false, Some(noise.blocks()));
                 }
             }
-            let no_chroma = Block::default();
+            let no_chroma = ChromaBlock::default();
             let least_noise = least_noise(format.samples.depth());
-            let weighed = |block: usize, noise: &BlockNoise| Weighed {
-                luma_block: &luma.blocks[block],
-                chroma_block: chroma.blocks.get(block).unwrap_or(&no_chroma),
-                noise: BlockNoise { luma: strength.of(noise.luma), chroma: strength.of(noise.chroma) },
-                least_noise,
-                luma: &luma.errors[..references.len()],
-                chroma: &chroma.errors[..references.len()],
-                lights,
-                block,
+            let weighed = |block: usize, noise: &BlockNoise| {
+                let chroma_block = chroma.blocks.get(block);
+                Weighed {
+                    luma_block: &luma.blocks[block],
+                    chroma_block: chroma_block.unwrap_or(&no_chroma),
+                    noise: BlockNoise { luma: strength.of(noise.luma), chroma: strength.of(noise.chroma) },
+                    least_noise,
+                    luma: luma.errors.of_block(block),
+                    chroma: chroma_block.map_or(&[], |_| chroma.errors.of_block(block)),
+                    lights,
+                }
             };
             let [of_luma, of_chroma] = averages;
             let results = of_luma.par_iter_mut().zip(of_chroma).zip(noise.blocks());
@@ -284,10 +278,10 @@ impl Denoiser {
         self.format.check(index, plane)?;
         self.format.check(index, &out.view())?;
         self.check(index, references)?;
-        let Self { instructions, threads, format, points, ends, lights, measured, averages, .. } = self;
-        let errors = lights.iter().zip(&measured[0].errors);
-        let lights =
-            errors.map(|(&is_another, errors)| Some(&errors[..]).filter(|_| index == 0 && is_another));
+        let Self { instructions, threads, format, points, ends, lights, luma, averages, .. } = self;
+        let lights = lights.iter().enumerate().map(|(reference, &is_another)| {
+            (index == 0 && is_another).then(|| luma.errors.of_reference(reference))
+        });
         let mean = PlaneMean {
             instructions: *instructions,
             plane,
@@ -335,67 +329,74 @@ impl Measuring<'_> {
         self.format.size.0.div_ceil(BLOCK)
     }
 
-    /// Measures the blocks.
-    fn blocks(&self, luma: &mut MeasuredBlocks, chroma: &mut MeasuredBlocks) {
-        luma.blocks.par_chunks_mut(self.columns()).enumerate().for_each(|(row, blocks)| {
-            self.instructions.run(MeasuredLuma { plane: &self.planes[0], y: row * BLOCK, blocks });
+    /// The references that are beside the frame, or those that are not, and their places.
+    fn references(&self, are_beside: bool) -> impl Iterator<Item = (usize, &Reference<'_>)> {
+        let references = self.references.iter().enumerate();
+        references.filter(move |(_, reference)| reference.is_beside() == are_beside)
+    }
+
+    /// Measures the blocks of luma and their errors from the frames that are beside it; or the errors from the others alone.
+    /// Then it is known whether those frames have another light.
+    fn luma(&self, luma: &mut MeasuredBlocks<LumaBlock, LumaError>, lights: &mut [bool], are_beside: bool) {
+        let (columns, count) = (self.columns(), luma.blocks.len());
+        let rows = luma.blocks.par_chunks_mut(columns).zip(luma.errors.rows(columns)).enumerate();
+        let of_other_light = rows.map(|(row, (blocks, mut errors))| {
+            if are_beside {
+                self.instructions.run(MeasuredLuma { plane: &self.planes[0], y: row * BLOCK, blocks });
+            }
+            let mut of_other_light = [0; MOST_REFERENCES];
+            for (index, reference) in self.references(are_beside) {
+                let row = LumaRow { plane: &self.planes[0], blocks, ends: &self.ends[index], row };
+                let errors = errors.of_reference(index);
+                of_other_light[index] = match self.points.get(reference.slot.0) {
+                    Some(points) => row.errors(self.instructions, &points.quarter_samples(), errors),
+                    None => row.errors(self.instructions, &DeepLuma(reference.planes[0]), errors),
+                };
+            }
+            of_other_light
         });
-        for (sampling, alike) in self.chroma_planes() {
-            let (planes, blocks) = (&self.planes[alike.clone()], &mut chroma.blocks[..]);
-            let (instructions, are_first, columns) = (self.instructions, alike.start == 1, self.columns());
-            let work = MeasuredChroma { instructions, planes, are_first, columns, blocks };
-            with_chroma(sampling, self.format.samples.depth(), work);
+        let sum = |one: [usize; _], other: [usize; _]| std::array::from_fn(|index| one[index] + other[index]);
+        let of_other_light = of_other_light.reduce(|| [0; MOST_REFERENCES], sum);
+        for (index, _) in self.references(are_beside) {
+            lights[index] = flickers(of_other_light[index], count);
         }
     }
 
-    /// Measures the errors of luma from the frames that are beside it, or from those that are not, and whether these have
-    /// another light.
-    fn luma_errors(&self, luma: &mut MeasuredBlocks, lights: &mut [bool], is_beside: bool) {
-        let MeasuredBlocks { blocks, errors, .. } = luma;
-        let others = self.references.par_iter().zip(self.ends).zip(errors).zip(lights);
-        let others = others.filter(|(((reference, _), _), _)| reference.is_beside() == is_beside);
-        others.for_each(|(((reference, ends), errors), is_another)| {
-            match self.points.get(reference.slot.0) {
-                Some(points) => self.errors_from(&points.quarter_samples(), ends, blocks, errors),
-                None => self.errors_from(&DeepLuma(reference.planes[0]), ends, blocks, errors),
-            }
-            *is_another = flickers(errors);
-        });
-    }
-
-    /// Measures the errors of luma from `source`.
-    fn errors_from<S: CellSource<BLOCK, BLOCK>>(
+    /// The same of chroma; if `noise` is there, the errors are those of the blocks whose chroma has some.
+    fn chroma(
         &self,
-        source: &S,
-        ends: &VectorEnds,
-        blocks: &[Block],
-        errors: &mut [BlockError],
+        chroma: &mut MeasuredBlocks<ChromaBlock, ChromaError>,
+        are_beside: bool,
+        noise: Option<&[BlockNoise]>,
     ) {
-        let (columns, plane) = (self.columns(), &self.planes[0]);
-        let rows = errors.par_chunks_mut(columns).zip(blocks.par_chunks(columns)).enumerate();
-        rows.for_each(|(row, (errors, blocks))| {
-            S::run(self.instructions, MeasuredErrors { plane, blocks, source, ends, row, errors });
-        });
-    }
-
-    /// The same of chroma; if `noise` is there, of the blocks whose chroma has some.
-    fn chroma_errors(&self, chroma: &mut MeasuredBlocks, is_beside: bool, noise: Option<&[BlockNoise]>) {
-        let others = self.references.par_iter().zip(self.ends).zip(&mut chroma.errors);
-        let others = others.filter(|((reference, _), _)| reference.is_beside() == is_beside);
-        others.for_each(|((reference, ends), errors)| {
+        let (instructions, depth, columns) = (self.instructions, self.format.samples.depth(), self.columns());
+        let rows = chroma.blocks.par_chunks_mut(columns).zip(chroma.errors.rows(columns)).enumerate();
+        rows.for_each(|(row, (blocks, mut errors))| {
+            if are_beside {
+                blocks.fill(ChromaBlock::default());
+            }
+            for (index, _) in self.references(are_beside) {
+                errors.of_reference(index).iter_mut().for_each(|error| *error = ChromaError::default());
+            }
+            let noise = noise.map(|noise| &noise[row * columns..][..columns]);
             for (sampling, alike) in self.chroma_planes() {
-                let work = MeasuredChromaErrors {
-                    instructions: self.instructions,
-                    planes: &self.planes[alike.clone()],
-                    are_first: alike.start == 1,
-                    steps: steps_of_chroma(sampling),
-                    columns: self.columns(),
-                    others: &reference.planes[alike],
-                    ends,
-                    noise,
-                    errors,
-                };
-                with_chroma(sampling, self.format.samples.depth(), work);
+                let planes = &self.planes[alike.clone()];
+                if are_beside {
+                    with_chroma(sampling, depth, MeasuredChroma { instructions, planes, row, blocks });
+                }
+                for (index, reference) in self.references(are_beside) {
+                    let work = MeasuredChromaErrors {
+                        instructions,
+                        planes,
+                        steps: steps_of_chroma(sampling),
+                        others: &reference.planes[alike.clone()],
+                        ends: &self.ends[index],
+                        noise,
+                        row,
+                        errors: errors.of_reference(index),
+                    };
+                    with_chroma(sampling, depth, work);
+                }
             }
         });
     }

@@ -3,7 +3,9 @@
 use rayon::prelude::*;
 
 use super::areas::Areas;
-use super::noise::{Block, BlockError, least_noise, with_clipping, worthwhile};
+use super::denoiser::Reference;
+use super::errors::{Errors, ReferenceErrors};
+use super::noise::{ChromaBlock, ChromaError, LumaBlock, LumaError, least_noise, with_clipping, worthwhile};
 use super::rules::{BLOCK, SAMPLES};
 use super::told::{ALL, LEVELS, LITTLE, Levels, TRUST, Told, ToldOfBlock, level};
 use crate::estimator::{Parameters, SetupError};
@@ -40,8 +42,27 @@ pub(super) struct Evidence<'a> {
     pub is_previous: bool,
     /// Whether light flickers between them.
     pub flickers: bool,
-    pub luma: &'a [BlockError],
-    pub chroma: &'a [BlockError],
+    pub luma: ReferenceErrors<'a, LumaError>,
+    pub chroma: ReferenceErrors<'a, ChromaError>,
+}
+
+impl<'a> Evidence<'a> {
+    /// That of the `references` that are beside the frame, by whether light flickers, and the errors.
+    pub fn of(
+        references: &[Reference<'_>],
+        lights: &[bool],
+        luma: &'a Errors<LumaError>,
+        chroma: &'a Errors<ChromaError>,
+    ) -> Vec<Self> {
+        let beside = references.iter().zip(lights).enumerate();
+        let beside = beside.filter(|(_, (reference, _))| reference.is_beside());
+        let evidence = beside.map(|(index, (reference, &flickers))| {
+            let is_previous = reference.offset < 0;
+            let (luma, chroma) = (luma.of_reference(index), chroma.of_reference(index));
+            Self { is_previous, flickers, luma, chroma }
+        });
+        evidence.collect()
+    }
 }
 
 /// Memory that is used for all frames: the level of each block, and what luma and chroma tell in comparison with the
@@ -74,10 +95,10 @@ impl NoiseMemory {
 struct Followed {
     frame: Levels,
     areas: Vec<Levels>,
-    /// The levels of which an area has a noise of its own.
-    of_areas: [bool; LEVELS],
     /// For each area the noise of each level that it has of its own.
     own: Vec<[Option<u64>; LEVELS]>,
+    /// The most of these in the area and those around it.
+    most_around: Vec<[u64; LEVELS]>,
 }
 
 /// The noise of a stream's frames, which follows them.
@@ -163,7 +184,8 @@ impl NoiseMap {
     /// frames of evidence.
     pub(super) fn follow(
         &mut self,
-        [luma, chroma]: [&[Block]; 2],
+        luma: &[LumaBlock],
+        chroma: &[ChromaBlock],
         evidence: &[Evidence<'_>],
         memory: &mut NoiseMemory,
     ) {
@@ -187,7 +209,7 @@ impl NoiseMap {
         }
         self.lost = [lost, lost_later];
         let is_clean = told.iter().any(|told| told.is_clean);
-        self.luma.follow(told);
+        self.luma.follow(areas, told);
         let Self { luma: of_luma, chroma: of_chroma, blocks, .. } = self;
         of_luma.each(areas, blocks, |followed, noise| {
             let of_block = &luma[followed.block];
@@ -207,21 +229,21 @@ impl NoiseMap {
             let of_block = |block: usize| {
                 let most = 2 * blocks[block].luma.max(least_noise(depth));
                 // Where its luma is found.
-                let is_found =
-                    luma[block].samples == SAMPLES && by_luma.of(block).is_none_or(|noise| noise <= most);
-                is_found.then(|| evidence.chroma[block].chroma_noise(&chroma[block], depth))
+                let is_found = luma[block].is_whole() && by_luma.of(block).is_none_or(|noise| noise <= most);
+                is_found.then(|| evidence.chroma.of(block).noise(&chroma[block], depth))
             };
             told.by_blocks(luma.len(), of_block);
             told.trust = by_luma.trust;
             told.of_frame(levels, chroma[0].samples);
             told.of_areas(areas, levels, chroma[0].samples);
         });
-        of_chroma.follow(told);
+        of_chroma.follow(areas, told);
         of_chroma.each(areas, blocks, |followed, noise| {
             let level = levels[followed.block].into();
             let known = followed.noise(level, || ToldOfBlock::new(told, followed.block, u64::MAX));
             let known = if is_clean && is_coding([noise.luma, known], depth) { 0 } else { known };
-            let are_flat = [luma, chroma].iter().all(|blocks| blocks[followed.block].variation == 0);
+            let (luma, chroma) = (&luma[followed.block], &chroma[followed.block]);
+            let are_flat = luma.variation == 0 && chroma.variation == 0;
             noise.chroma = if level == 0 && are_flat { 0 } else { worthwhile(known) };
         });
     }
@@ -237,7 +259,8 @@ impl Followed {
         let count = areas.count.0 * areas.count.1;
         let areas = memory::values("the noise of areas", count)?;
         let own = memory::values("the noise of the levels of areas", count)?;
-        Ok(Self { frame: Levels::default(), areas, of_areas: [false; LEVELS], own })
+        let most_around = memory::values("the most noise around areas", count)?;
+        Ok(Self { frame: Levels::default(), areas, own, most_around })
     }
 
     fn restart(&mut self) {
@@ -246,7 +269,7 @@ impl Followed {
     }
 
     /// Follows what other frames tell: for the frame that which tells the least, for each area the least.
-    fn follow(&mut self, told: &[Told]) {
+    fn follow(&mut self, areas: Areas, told: &[Told]) {
         self.frame = Levels::default();
         let least = told.iter().filter(|told| told.frame[ALL].is_some()).min_by_key(|told| told.frame[ALL]);
         if let Some(told) = least {
@@ -256,12 +279,17 @@ impl Followed {
             let least = |level: usize| told.iter().filter_map(|told| told.areas[area][level]).min();
             follow(levels, std::array::from_fn(least));
         }
-        self.of_areas = [false; LEVELS];
         for area in 0..self.areas.len() {
             for level in 0..LEVELS {
-                let own = self.of_area(area, level);
-                self.of_areas[level] |= own.is_some();
-                self.own[area][level] = own;
+                self.own[area][level] = self.of_area(area, level);
+            }
+        }
+        for (area, most) in self.most_around.iter_mut().enumerate() {
+            *most = [0; LEVELS];
+            for own in areas.around(area).map(|area| &self.own[area]) {
+                for (most, own) in most.iter_mut().zip(own) {
+                    *most = own.unwrap_or(0).max(*most);
+                }
             }
         }
     }
@@ -310,7 +338,7 @@ impl FollowedBlock<'_> {
     fn noise(&self, level: usize, told: impl FnOnce() -> Option<ToldOfBlock>) -> u64 {
         let Self { followed, areas, area, .. } = *self;
         let known = followed.own[area][level].unwrap_or_else(|| followed.of_frame(level));
-        if !followed.of_areas[level] {
+        if followed.most_around[area][level] <= 2 * known {
             return known;
         }
         match told() {

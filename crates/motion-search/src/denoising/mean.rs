@@ -2,7 +2,8 @@
 
 use rayon::prelude::*;
 
-use super::noise::BlockError;
+use super::errors::ReferenceErrors;
+use super::noise::LumaError;
 use super::rules::{BlockWeights, VectorEnds, WEIGHTS};
 use super::stripes::{STRIPE, Stripes, fill_stripes};
 use crate::compensation::{PlaneMut, Sampling};
@@ -36,7 +37,7 @@ pub(super) struct PlaneMean<'a, 'b> {
     /// The ends of the vectors in them.
     pub ends: &'a [VectorEnds],
     /// Of those whose light is another, the errors of their predictions.
-    pub lights: Vec<Option<&'a [BlockError]>>,
+    pub lights: Vec<Option<ReferenceErrors<'a, LumaError>>>,
     pub averages: &'a [Average],
     /// Blocks of a row.
     pub columns: usize,
@@ -87,7 +88,7 @@ struct MeanOfBlocks<'a, S, const P: usize, const W: usize, const H: usize> {
     /// The same, if blocks are averaged in stripes.
     stripes: Option<&'a [Stripes<'a, P, H>]>,
     ends: &'a [VectorEnds],
-    lights: &'a [Option<&'a [BlockError]>],
+    lights: &'a [Option<ReferenceErrors<'a, LumaError>>],
     averages: &'a [Average],
     row: usize,
 }
@@ -118,7 +119,7 @@ impl<S: CellSource<W, H>, const P: usize, const W: usize, const H: usize> MeanOf
             let mut predicted = source.cell::<E>(self.position(&self.ends[index], column));
             // In luma, whose cells are blocks.
             if let Some(errors) = self.lights[index] {
-                let brighter = errors[self.row * self.averages.len() + column].brighter;
+                let brighter = errors.of(self.row * self.averages.len() + column).brighter;
                 predicted = predicted.brighter(brighter, self.plane.format().peak());
             }
             let weights = of_samples::<T::Cell<E>, V, H>(averages, |average| average.weights[index + 1]);

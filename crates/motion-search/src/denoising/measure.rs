@@ -3,10 +3,9 @@
 use std::marker::PhantomData;
 use std::ops::{Add, Mul, Sub};
 
-use rayon::prelude::*;
-
+use super::errors::ReferenceErrorsMut;
 use super::map::BlockNoise;
-use super::noise::{Bends, Block, BlockError};
+use super::noise::{Bends, ChromaBlock, ChromaError, LumaBlock, LumaError};
 use super::rules::{BLOCK, NOISE_GAINS, VectorEnds, chroma_gain};
 use super::stripes::{STRIPE, StripeCell, Stripes, fill_stripes};
 use crate::estimator::FrameView;
@@ -17,7 +16,7 @@ use crate::simd::{InstructionSet, Instructions, Work};
 pub(super) struct MeasuredLuma<'a> {
     pub plane: &'a FrameView<'a>,
     pub y: usize,
-    pub blocks: &'a mut [Block],
+    pub blocks: &'a mut [LumaBlock],
 }
 
 impl<E: InstructionSet> Work<E> for MeasuredLuma<'_> {
@@ -36,7 +35,7 @@ impl<E: InstructionSet> Work<E> for MeasuredLuma<'_> {
             } else {
                 sums_of_luma(plane, (x, y), (columns, rows))
             };
-            *block = Block::of_luma((rows * columns) as u64, sum, squares, steps);
+            *block = LumaBlock::new((rows * columns) as u64, sum, squares, steps);
         }
     }
 }
@@ -64,22 +63,43 @@ fn sums_of_luma(plane: &FrameView<'_>, (x, y): (usize, usize), (columns, rows): 
     [sum, squares, if columns == BLOCK { steps } else { 0 }]
 }
 
-/// Measures the prediction of a row of blocks of luma.
-pub(super) struct MeasuredErrors<'a, S> {
+/// A row of blocks of luma, and the ends of their vectors in another frame.
+#[derive(Clone, Copy)]
+pub(super) struct LumaRow<'a> {
     pub plane: &'a FrameView<'a>,
-    pub blocks: &'a [Block],
-    /// The luma of the other frame.
-    pub source: &'a S,
+    pub blocks: &'a [LumaBlock],
     pub ends: &'a VectorEnds,
     pub row: usize,
-    pub errors: &'a mut [BlockError],
 }
 
-impl<S: CellSource<BLOCK, BLOCK>, E: InstructionSet> Work<E> for MeasuredErrors<'_, S> {
+impl LumaRow<'_> {
+    /// Sets the `errors` of its prediction from `source`, the luma of the other frame. Returns how many blocks have another
+    /// light in it.
+    pub fn errors<S: CellSource<BLOCK, BLOCK>>(
+        self,
+        instructions: Instructions,
+        source: &S,
+        errors: ReferenceErrorsMut<'_, LumaError>,
+    ) -> usize {
+        let mut of_other_light = 0;
+        S::run(instructions, LumaErrors { of: self, source, errors, of_other_light: &mut of_other_light });
+        of_other_light
+    }
+}
+
+/// Measures the prediction of a row of blocks of luma.
+struct LumaErrors<'a, 'e, S> {
+    of: LumaRow<'a>,
+    source: &'a S,
+    errors: ReferenceErrorsMut<'e, LumaError>,
+    of_other_light: &'e mut usize,
+}
+
+impl<S: CellSource<BLOCK, BLOCK>, E: InstructionSet> Work<E> for LumaErrors<'_, '_, S> {
     #[inline(always)]
     fn run(self, engine: E) {
-        let Self { plane, blocks, source, ends, row, errors } = self;
-        let (y, columns) = (row * BLOCK, errors.len());
+        let Self { of: LumaRow { plane, blocks, ends, row }, source, mut errors, of_other_light } = self;
+        let (y, columns) = (row * BLOCK, blocks.len());
         let rows = BLOCK.min(plane.height() - y);
         for (column, (error, block)) in errors.iter_mut().zip(blocks).enumerate() {
             if column % PREFETCHED == 0 && column + AHEAD < columns {
@@ -91,20 +111,18 @@ impl<S: CellSource<BLOCK, BLOCK>, E: InstructionSet> Work<E> for MeasuredErrors<
             let inside = (BLOCK.min(plane.width() - x), rows);
             let [squares, predicted] = samples.error_and_sum(source.cell::<E>(position), inside);
             let (x, y) = ((position.0 & 3) as usize, (position.1 & 3) as usize);
-            *error = BlockError::of_luma(block, squares, predicted, NOISE_GAINS[y][x]);
+            *error = LumaError::new(block, squares, predicted, NOISE_GAINS[y][x]);
+            *of_other_light += usize::from(error.is_of_other_light());
         }
     }
 }
 
-/// Adds the numbers of planes of chroma to those of blocks.
+/// Adds the numbers of planes of chroma to those of a row of blocks.
 pub(super) struct MeasuredChroma<'a> {
     pub instructions: Instructions,
     pub planes: &'a [FrameView<'a>],
-    /// Whether they are the first planes of chroma.
-    pub are_first: bool,
-    /// Blocks of a row.
-    pub columns: usize,
-    pub blocks: &'a mut [Block],
+    pub row: usize,
+    pub blocks: &'a mut [ChromaBlock],
 }
 
 impl<'a> ChromaWork<'a> for MeasuredChroma<'a> {
@@ -112,47 +130,39 @@ impl<'a> ChromaWork<'a> for MeasuredChroma<'a> {
     where
         S: CellSource<W, H> + From<FrameView<'a>>,
     {
-        let Self { instructions, planes, are_first, columns, blocks } = self;
-        blocks.par_chunks_mut(columns).enumerate().for_each(|(row, blocks)| {
-            if are_first {
-                blocks.fill(Block::default());
+        let Self { instructions, planes, row, blocks } = self;
+        for plane in planes {
+            let (samples, blocks) = (ChromaRows::<P>::around(plane, row * H, H), &mut *blocks);
+            match plane.format().depth() {
+                8 => instructions.run(ChromaBlocks::<Eight, P, W>::new(samples, blocks)),
+                9..=12 => instructions.run(ChromaBlocks::<Deep<i32>, P, W>::new(samples, blocks)),
+                _ => instructions.run(ChromaBlocks::<Deep<i64>, P, W>::new(samples, blocks)),
             }
-            for plane in planes {
-                let (samples, blocks) = (ChromaRows::<P>::around(plane, row * H, H), &mut *blocks);
-                match plane.format().depth() {
-                    8 => instructions.run(ChromaBlocks::<Eight, P, W>::new(samples, blocks)),
-                    9..=12 => instructions.run(ChromaBlocks::<Deep<i32>, P, W>::new(samples, blocks)),
-                    _ => instructions.run(ChromaBlocks::<Deep<i64>, P, W>::new(samples, blocks)),
-                }
-            }
-        });
+        }
     }
 }
 
-/// Adds the errors of the prediction of planes of chroma from another frame to those of blocks.
-pub(super) struct MeasuredChromaErrors<'a> {
+/// Adds the errors of the prediction of planes of chroma to those of a row of blocks.
+pub(super) struct MeasuredChromaErrors<'a, 'e> {
     pub instructions: Instructions,
     pub planes: &'a [FrameView<'a>],
-    /// Whether they are the first planes of chroma.
-    pub are_first: bool,
     /// Positions in them on each axis, for each quarter of a luma sample.
     pub steps: (i32, i32),
-    /// Blocks of a row.
-    pub columns: usize,
     /// The same planes of the other frame, and the ends of the vectors in it.
     pub others: &'a [FrameView<'a>],
     pub ends: &'a VectorEnds,
-    /// The noise of blocks, if the errors of those are wanted whose chroma has noise.
+    /// The noise of the blocks, if the errors of those are wanted whose chroma has noise.
     pub noise: Option<&'a [BlockNoise]>,
-    pub errors: &'a mut [BlockError],
+    pub row: usize,
+    pub errors: ReferenceErrorsMut<'e, ChromaError>,
 }
 
-impl<'a> ChromaWork<'a> for MeasuredChromaErrors<'a> {
+impl<'a> ChromaWork<'a> for MeasuredChromaErrors<'a, '_> {
     fn run<S, const P: usize, const W: usize, const H: usize>(self)
     where
         S: CellSource<W, H> + From<FrameView<'a>>,
     {
-        let Self { instructions, planes, are_first, steps, columns, others, ends, noise, errors } = self;
+        let Self { instructions, planes, steps, others, ends, noise, row, errors } = self;
         let of_plane = |(&plane, &other): (&FrameView<'a>, &FrameView<'a>)| ChromaPlane::<S, P, H> {
             plane,
             source: other.into(),
@@ -160,15 +170,11 @@ impl<'a> ChromaWork<'a> for MeasuredChromaErrors<'a> {
         };
         let are_filled = fill_stripes::<W>(planes[0].format().depth(), std::slice::from_ref(ends));
         let planes: Vec<_> = planes.iter().zip(others).map(of_plane).collect();
-        errors.par_chunks_mut(columns).enumerate().for_each(|(row, errors)| {
-            if are_first {
-                errors.fill(BlockError::default());
-            }
-            let planes = &planes[..];
-            let noise = noise.map(|noise| &noise[row * columns..][..columns]);
-            let work = ChromaErrors::<S, P, W, H> { planes, are_filled, steps, ends, noise, row, errors };
-            S::run(instructions, work);
-        });
+        let planes = &planes[..];
+        S::run(
+            instructions,
+            ChromaErrors::<S, P, W, H> { planes, are_filled, steps, ends, noise, row, errors },
+        );
     }
 }
 
@@ -198,12 +204,12 @@ impl<const P: usize> ChromaRows<P> {
 /// Measures a row of blocks of chroma `W` samples wide; a pixel has `P` samples.
 struct ChromaBlocks<'a, D, const P: usize, const W: usize> {
     samples: ChromaRows<P>,
-    blocks: &'a mut [Block],
+    blocks: &'a mut [ChromaBlock],
     depth: PhantomData<D>,
 }
 
 impl<'a, D, const P: usize, const W: usize> ChromaBlocks<'a, D, P, W> {
-    fn new(samples: ChromaRows<P>, blocks: &'a mut [Block]) -> Self {
+    fn new(samples: ChromaRows<P>, blocks: &'a mut [ChromaBlock]) -> Self {
         Self { samples, blocks, depth: PhantomData }
     }
 }
@@ -235,7 +241,7 @@ impl<E: InstructionSet, D: Depth, const P: usize, const W: usize> Work<E> for Ch
                     .map(|sums| sums[pairs.clone()].iter().map(|&sum| sum.into()).sum::<i64>());
                 let bends = Bends { along: along as u64, down: down as u64, both };
                 let samples = W.min(columns - start) / P * count;
-                block.add_chroma(samples as u64, &totals, squares as u64, bends);
+                block.add(samples as u64, &totals, squares as u64, bends);
             }
         }
     }
@@ -365,7 +371,7 @@ struct ChromaPlane<'a, S, const P: usize, const H: usize> {
 }
 
 /// Measures the prediction of a row of blocks of chroma. A pixel has `P` samples, a block `W` x `H`.
-struct ChromaErrors<'a, S, const P: usize, const W: usize, const H: usize> {
+struct ChromaErrors<'a, 'e, S, const P: usize, const W: usize, const H: usize> {
     planes: &'a [ChromaPlane<'a, S, P, H>],
     /// Whether blocks fill stripes.
     are_filled: bool,
@@ -373,10 +379,10 @@ struct ChromaErrors<'a, S, const P: usize, const W: usize, const H: usize> {
     ends: &'a VectorEnds,
     noise: Option<&'a [BlockNoise]>,
     row: usize,
-    errors: &'a mut [BlockError],
+    errors: ReferenceErrorsMut<'e, ChromaError>,
 }
 
-impl<S: CellSource<W, H>, const P: usize, const W: usize, const H: usize> ChromaErrors<'_, S, P, W, H> {
+impl<S: CellSource<W, H>, const P: usize, const W: usize, const H: usize> ChromaErrors<'_, '_, S, P, W, H> {
     /// Where the vector of a block leads to, in eighths of pixels.
     #[inline(always)]
     fn position(&self, column: usize) -> (i32, i32) {
@@ -416,10 +422,10 @@ impl<S: CellSource<W, H>, const P: usize, const W: usize, const H: usize> Chroma
 }
 
 impl<E: InstructionSet, S: CellSource<W, H>, const P: usize, const W: usize, const H: usize> Work<E>
-    for ChromaErrors<'_, S, P, W, H>
+    for ChromaErrors<'_, '_, S, P, W, H>
 {
     #[inline(always)]
-    fn run(self, _: E) {
+    fn run(mut self, _: E) {
         let columns = self.errors.len();
         let together = if self.are_filled { STRIPE / W } else { 1 };
         for first in (0..columns).step_by(together) {
@@ -436,7 +442,7 @@ impl<E: InstructionSet, S: CellSource<W, H>, const P: usize, const W: usize, con
                     Some(squares) => squares[index * W / 2..][..W / 2].iter().sum::<u32>().into(),
                     None => self.block::<E>(column),
                 };
-                self.errors[column].add_chroma(squares, gain, fraction);
+                self.errors.of_column(column).add(squares, gain, fraction);
             }
         }
     }

@@ -8,6 +8,7 @@
 
 mod areas;
 mod denoiser;
+mod errors;
 mod map;
 mod mean;
 mod measure;

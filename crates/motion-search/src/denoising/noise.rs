@@ -22,17 +22,23 @@ const LOSS: u64 = 3;
 /// Noise of less is none: a twelfth of the square of a level, which is what rounding makes.
 const LEAST: u64 = SAMPLES / 12;
 
-/// What a plane's samples, or those of two planes of chroma, are in a block.
+/// What the samples of luma are in a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Block {
-    pub samples: u64,
-    /// The sum of luma.
-    pub sum: u64,
-    /// The squared differences from the mean of each plane.
+pub(super) struct LumaBlock {
+    samples: u32,
+    sum: u32,
+    /// The squared differences from the mean.
     pub variation: u64,
-    /// The part of `variation` by which neighbouring samples of luma agree: noise has none.
-    pub structure: u64,
-    /// How much chroma bends.
+    /// The part of `variation` by which neighbouring samples agree: noise has none.
+    structure: u64,
+}
+
+/// What the samples of all planes of chroma are in a block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct ChromaBlock {
+    pub samples: u64,
+    /// The squared differences from the mean of each component.
+    pub variation: u64,
     pub bends: Bends,
 }
 
@@ -73,28 +79,34 @@ pub(super) fn per_sample(total: u64, samples: u64) -> u64 {
     if samples.is_power_of_two() { total >> samples.trailing_zeros() } else { total / samples }
 }
 
-impl Block {
-    /// A block of luma by the sums of its samples, their squares, and the squared differences of those beside each other
+/// The most noise that a block of so many samples with this variation has, in 64 samples: its variation, or that of the
+/// level by which coded video flickers.
+fn most_noise(variation: u64, samples: u64, depth: u32) -> u64 {
+    per_sample(variation * SAMPLES, samples).max(least_noise(depth))
+}
+
+impl LumaBlock {
+    /// A block by the sums of its samples, their squares, and the squared differences of those beside each other
     /// in a row.
-    pub fn of_luma(samples: u64, sum: u64, squares: u64, steps: u64) -> Self {
+    pub fn new(samples: u64, sum: u64, squares: u64, steps: u64) -> Self {
         let variation = squares - per_sample(sum * sum, samples);
         // White noise differs by twice its variance, and 8 x 8 samples have 7 x 8 pairs.
         let structure = variation.saturating_sub(steps * 4 / 7);
-        Self { samples, sum, variation, structure, bends: Bends::default() }
+        // 64 samples of 16 bits have a sum of 22.
+        Self { samples: samples as u32, sum: sum as u32, variation, structure }
     }
 
-    /// Adds components of chroma of so many samples each by the sums of these, and those of their squares.
-    pub fn add_chroma(&mut self, samples: u64, sums: &[u64], squares: u64, bends: Bends) {
-        self.samples += samples * sums.len() as u64;
-        self.variation += squares - sums.iter().map(|sum| per_sample(sum * sum, samples)).sum::<u64>();
-        self.bends.along += bends.along;
-        self.bends.down += bends.down;
-        self.bends.both += bends.both;
+    pub fn samples(&self) -> u64 {
+        self.samples.into()
     }
 
-    /// The most noise that it has, in 64 samples: its variation, or that of the level by which coded video flickers.
-    fn most_noise(&self, depth: u32) -> u64 {
-        per_sample(self.variation * SAMPLES, self.samples).max(least_noise(depth))
+    pub fn sum(&self) -> u64 {
+        self.sum.into()
+    }
+
+    /// Whether all its samples are in the frame.
+    pub fn is_whole(&self) -> bool {
+        self.samples() == SAMPLES
     }
 
     /// The part of `variation` by which neighbouring samples differ.
@@ -108,10 +120,22 @@ impl Block {
         if FOUND * difference <= self.variation {
             return false;
         }
-        let is_texture = self.variation >= TEXTURE * noise || difference > OTHER * self.most_noise(depth);
+        let is_texture = self.variation >= TEXTURE * noise
+            || difference > OTHER * most_noise(self.variation, self.samples(), depth);
         // Where a whole area is lost, its texture seems to be its noise. But noise has no structure.
         let is_structure = self.structure >= self.variation * 3 / 4 && self.variation > least_noise(depth);
         is_texture || is_structure && difference > self.variation
+    }
+}
+
+impl ChromaBlock {
+    /// Adds components of so many samples each by the sums of these, and those of their squares.
+    pub fn add(&mut self, samples: u64, sums: &[u64], squares: u64, bends: Bends) {
+        self.samples += samples * sums.len() as u64;
+        self.variation += squares - sums.iter().map(|sum| per_sample(sum * sum, samples)).sum::<u64>();
+        self.bends.along += bends.along;
+        self.bends.down += bends.down;
+        self.bends.both += bends.both;
     }
 }
 
@@ -120,42 +144,34 @@ pub(super) fn least_noise(depth: u32) -> u64 {
     SAMPLES << (2 * (depth - 8))
 }
 
-/// The difference of a block and its prediction.
+/// The difference of a block of luma and its prediction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct BlockError {
+pub(super) struct LumaError {
     /// The sum of squared differences.
     pub sum: u64,
-    /// The same without the difference of the means; for chroma the same.
+    /// The same without the difference of the means.
     pub variation: u64,
     /// How much of a sample's noise the prediction has, in 256ths.
     pub gain: u16,
-    /// The place of the predicted samples of chroma between those of the other frame, in eighths.
-    pub fraction: (u8, u8),
-    /// How much brighter the luma of the block is, on the mean of its samples.
+    /// How much brighter the block is, on the mean of its samples.
     pub brighter: i32,
 }
 
-impl BlockError {
-    /// That of a block of luma, by the squared differences and the sum of the predicted samples.
-    pub fn of_luma(block: &Block, squares: u64, predicted: u64, gain: u16) -> Self {
-        let variation = squares - per_sample(block.sum.abs_diff(predicted).pow(2), block.samples);
-        let twice = 2 * (block.sum as i64 - predicted as i64) + block.samples as i64;
-        let brighter = match block.samples {
+impl LumaError {
+    /// That of `block`, by the squared differences and the sum of the predicted samples.
+    pub fn new(block: &LumaBlock, squares: u64, predicted: u64, gain: u16) -> Self {
+        let (samples, sum) = (block.samples(), block.sum());
+        let variation = squares - per_sample(sum.abs_diff(predicted).pow(2), samples);
+        let twice = 2 * (sum as i64 - predicted as i64) + samples as i64;
+        let brighter = match samples {
             SAMPLES => twice >> (SAMPLES.ilog2() + 1),
             samples => twice.div_euclid(2 * samples as i64),
         };
-        let brighter = brighter as i32;
-        Self { sum: squares, variation, gain, fraction: (0, 0), brighter }
-    }
-
-    /// Adds a plane of chroma, by the squared differences.
-    pub fn add_chroma(&mut self, squares: u64, gain: u16, fraction: (u8, u8)) {
-        let sum = self.sum + squares;
-        *self = Self { sum, variation: sum, gain, fraction, brighter: 0 };
+        Self { sum: squares, variation, gain, brighter: brighter as i32 }
     }
 
     /// Whether the brightness of the block has changed.
-    fn is_of_other_light(&self) -> bool {
+    pub fn is_of_other_light(&self) -> bool {
         SAMPLES * (self.sum - self.variation) > MEANS * self.variation
     }
 
@@ -165,34 +181,51 @@ impl BlockError {
     }
 
     /// Whether `block` is flat and repeats the other frame.
-    pub fn is_flat_repeat(&self, block: &Block) -> bool {
+    pub fn is_flat_repeat(&self, block: &LumaBlock) -> bool {
         self.sum == 0 && block.variation == 0
     }
 
-    /// The noise of luma in the whole block `block`: 0 if the frames repeat each other; `None` if it cannot be told, as in
-    /// bars.
-    pub fn luma_noise(&self, block: &Block, flickers: bool, depth: u32) -> Option<u64> {
+    /// The noise of the whole block `block`: 0 if the frames repeat each other; `None` if it cannot be told, as in bars.
+    pub fn noise(&self, block: &LumaBlock, flickers: bool, depth: u32) -> Option<u64> {
         if self.is_flat_repeat(block) {
             return None;
         }
         let noise = 256 * self.difference(flickers) / (256 + u64::from(self.gain));
-        without_clipping(noise.min(block.most_noise(depth)), block, depth)
+        without_clipping(noise.min(most_noise(block.variation, block.samples(), depth)), block, depth)
+    }
+}
+
+/// The difference of a block of chroma and its prediction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct ChromaError {
+    /// The sum of squared differences.
+    pub sum: u64,
+    /// How much of a sample's noise the prediction has, in 256ths.
+    pub gain: u16,
+    /// The place of the predicted samples between those of the other frame, in eighths.
+    pub fraction: (u8, u8),
+}
+
+impl ChromaError {
+    /// Adds a plane by the squared differences.
+    pub fn add(&mut self, squares: u64, gain: u16, fraction: (u8, u8)) {
+        *self = Self { sum: self.sum + squares, gain, fraction };
     }
 
-    /// The same of chroma in the block with the chroma `block`.
-    pub fn chroma_noise(&self, block: &Block, depth: u32) -> u64 {
+    /// The noise of `block`.
+    pub fn noise(&self, block: &ChromaBlock, depth: u32) -> u64 {
         let part = LOSS * lost_of_noise(self.fraction) / 2;
         let lost = LOSS * block.bends.lost(self.fraction) / 2;
         let noise = 256 * SAMPLES * self.sum.saturating_sub(lost)
             / (block.samples * (256 + u64::from(self.gain) - part));
         let noise = noise.max(u64::from(self.sum > 0));
-        noise.min(block.most_noise(depth))
+        noise.min(most_noise(block.variation, block.samples, depth))
     }
 }
 
-/// Whether light flickers: the brightness of most blocks has changed.
-pub(super) fn flickers(errors: &[BlockError]) -> bool {
-    2 * errors.iter().filter(|error| error.is_of_other_light()).count() > errors.len()
+/// Whether light flickers: the brightness has changed in so many of the blocks, which is most of them.
+pub(super) fn flickers(changed: usize, blocks: usize) -> bool {
+    2 * changed > blocks
 }
 
 /// The noise that blocks tell of which each has so many independent `samples`; `None` if there are none.
@@ -232,15 +265,16 @@ const CLIPPED: [u64; 12] = [0, 54, 107, 150, 183, 207, 226, 238, 246, 250, 253, 
 const LEFT: [u64; 12] = [0, 12, 49, 102, 154, 192, 218, 234, 244, 250, 253, 256];
 
 /// The value of `table` for the mean of `block` and the deviation of `noise`.
-fn part_left(table: &[u64; 12], noise: u64, block: &Block, depth: u32) -> u64 {
-    let most = block.samples * ((1 << depth) - 1);
-    let from_limit = block.sum.min(most.saturating_sub(block.sum));
+fn part_left(table: &[u64; 12], noise: u64, block: &LumaBlock, depth: u32) -> u64 {
+    let (samples, sum) = (block.samples(), block.sum());
+    let most = samples * ((1 << depth) - 1);
+    let from_limit = sum.min(most.saturating_sub(sum));
     // The mean is more than 11 quarters of the deviation away.
-    if SAMPLES * from_limit.pow(2) >= 8 * noise * block.samples.pow(2) {
+    if SAMPLES * from_limit.pow(2) >= 8 * noise * samples.pow(2) {
         return 256;
     }
     // In 256ths of a quarter: the deviation is an eighth of the root of the noise of 64 samples.
-    let at = ((from_limit << 21) / block.samples) / (noise << 16).isqrt().max(1);
+    let at = ((from_limit << 21) / samples) / (noise << 16).isqrt().max(1);
     let index = (at / 256) as usize;
     match table.get(index..index + 2) {
         Some(&[low, high]) => low + (high - low) * (at % 256) / 256,
@@ -250,7 +284,7 @@ fn part_left(table: &[u64; 12], noise: u64, block: &Block, depth: u32) -> u64 {
 
 /// The noise that `block` would have if its samples could go further down and up, from `noise`, which it has; `None` if
 /// that cannot be told.
-fn without_clipping(noise: u64, block: &Block, depth: u32) -> Option<u64> {
+fn without_clipping(noise: u64, block: &LumaBlock, depth: u32) -> Option<u64> {
     if noise == 0 {
         return Some(0);
     }
@@ -259,6 +293,6 @@ fn without_clipping(noise: u64, block: &Block, depth: u32) -> Option<u64> {
 }
 
 /// The noise that `block` has, from `noise`, which it would have if its samples could go further down and up.
-pub(super) fn with_clipping(noise: u64, block: &Block, depth: u32) -> u64 {
+pub(super) fn with_clipping(noise: u64, block: &LumaBlock, depth: u32) -> u64 {
     noise * part_left(&CLIPPED, noise, block, depth) / 256
 }

@@ -1,8 +1,9 @@
 //! The definition, one sample at a time.
 
 use super::Reference;
+use super::errors::Errors;
 use super::map::{BlockNoise, Evidence, NoiseMap, NoiseMemory};
-use super::noise::{Bends, Block, BlockError, flickers, least_noise};
+use super::noise::{Bends, ChromaBlock, ChromaError, LumaBlock, LumaError, flickers, least_noise};
 use super::rules::{BLOCK, MOST_REFERENCES, NOISE_GAINS, Strength, chroma_gain, field, halvings};
 use super::weights::{Weighed, most_change};
 use crate::compensation::{CompensationError, Field, Sampling, oracle};
@@ -55,10 +56,10 @@ pub fn denoise(
         let is_whole = (block % columns + 1) * BLOCK <= luma.width();
         let steps = samples_of(0, 0, block).filter(|&(x, _)| is_whole && !is_first(x)).map(step).sum();
         let squares = samples.clone().map(|sample| sample * sample).sum();
-        Block::of_luma(samples.clone().count() as u64, samples.sum(), squares, steps)
+        LumaBlock::new(samples.clone().count() as u64, samples.sum(), squares, steps)
     };
     let chroma_block = |block: usize| {
-        let mut of_block = Block::default();
+        let mut of_block = ChromaBlock::default();
         for (index, sampling) in samplings.iter().enumerate().skip(1) {
             for component in 0..sampling.pixel() {
                 let samples = samples_of(index, component, block);
@@ -76,7 +77,7 @@ pub fn denoise(
                     sum += middle as u64;
                     squares += (middle * middle) as u64;
                 }
-                of_block.add_chroma(count, &[sum], squares, bends);
+                of_block.add(count, &[sum], squares, bends);
             }
         }
         of_block
@@ -103,16 +104,16 @@ pub fn denoise(
             let squares = samples_of(0, 0, block).map(|at| difference(0, at)).sum();
             let of_block = samples_of(0, 0, block);
             let sum = of_block.map(|(x, y)| u64::from(predicted[0].view().sample(x, y))).sum();
-            BlockError::of_luma(&luma_blocks[block], squares, sum, NOISE_GAINS[y][x])
+            LumaError::new(&luma_blocks[block], squares, sum, NOISE_GAINS[y][x])
         };
         let chroma_error = |block: usize| {
-            let mut error = BlockError::default();
+            let mut error = ChromaError::default();
             for (index, sampling) in samplings.iter().enumerate().skip(1) {
                 let (x, y) = in_eighths(*sampling, position(block));
                 let components = 0..sampling.pixel();
                 let samples = components.flat_map(|component| samples_of(index, component, block));
                 let squares = samples.map(|at| difference(index, at)).sum();
-                error.add_chroma(squares, chroma_gain((x, y)), ((x & 7) as u8, (y & 7) as u8));
+                error.add(squares, chroma_gain((x, y)), ((x & 7) as u8, (y & 7) as u8));
             }
             error
         };
@@ -120,17 +121,15 @@ pub fn denoise(
         chroma_errors.push((0..chroma_blocks.len()).map(chroma_error).collect::<Vec<_>>());
         predictions.push(predicted);
     }
-    let lights: Vec<_> = luma_errors.iter().map(|errors| flickers(errors)).collect();
-    let beside = references.iter().zip(&lights).zip(luma_errors.iter().zip(&chroma_errors));
-    let beside = beside.filter(|((reference, _), _)| reference.is_beside());
-    let evidence: Vec<_> = beside
-        .map(|((reference, &flickers), (luma, chroma))| {
-            let is_previous = reference.offset < 0;
-            Evidence { is_previous, flickers, luma, chroma }
-        })
-        .collect();
-    noise.follow([&luma_blocks, &chroma_blocks], &evidence, &mut NoiseMemory::default());
-    let no_chroma = Block::default();
+    let is_of_other_light = |errors: &Vec<LumaError>| {
+        flickers(errors.iter().filter(|error| error.is_of_other_light()).count(), count)
+    };
+    let lights: Vec<_> = luma_errors.iter().map(is_of_other_light).collect();
+    let luma_errors = Errors::of(count, &luma_errors);
+    let chroma_errors = Errors::of(chroma_blocks.len(), &chroma_errors);
+    let evidence = Evidence::of(references, &lights, &luma_errors, &chroma_errors);
+    noise.follow(&luma_blocks, &chroma_blocks, &evidence, &mut NoiseMemory::default());
+    let no_chroma = ChromaBlock::default();
     let weighed = |block: usize| {
         let BlockNoise { luma, chroma } = noise.blocks()[block];
         Weighed {
@@ -138,10 +137,9 @@ pub fn denoise(
             chroma_block: chroma_blocks.get(block).unwrap_or(&no_chroma),
             noise: BlockNoise { luma: strength.of(luma), chroma: strength.of(chroma) },
             least_noise: least_noise(planes[0].format().depth()),
-            luma: &luma_errors,
-            chroma: &chroma_errors,
+            luma: luma_errors.of_block(block),
+            chroma: if chroma_blocks.is_empty() { &[] } else { chroma_errors.of_block(block) },
             lights: &lights,
-            block,
         }
     };
     let averages: Vec<_> = (0..count)
@@ -162,7 +160,8 @@ pub fn denoise(
             let mut sum = u32::from(current) * u32::from(plane.sample(x, y));
             for (number, (weight, predicted)) in others.into_iter().zip(&predictions).enumerate() {
                 let is_of_other_light = index == 0 && lights[number];
-                let brighter = if is_of_other_light { luma_errors[number][block].brighter } else { 0 };
+                let brighter =
+                    if is_of_other_light { luma_errors.of_block(block)[number].brighter } else { 0 };
                 let peak = i32::from(plane.format().peak());
                 let sample = i32::from(predicted[index].view().sample(x, y)) + brighter;
                 sum += u32::from(weight) * sample.clamp(0, peak) as u32;

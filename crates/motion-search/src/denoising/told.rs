@@ -1,7 +1,8 @@
 //! What blocks, areas and levels of brightness tell about noise in comparison with one other frame.
 
 use super::areas::Areas;
-use super::noise::{Block, BlockError, are_alike, noise_of, per_sample};
+use super::errors::ReferenceErrors;
+use super::noise::{LumaBlock, LumaError, are_alike, noise_of, per_sample};
 use super::rules::SAMPLES;
 use crate::estimator::SetupError;
 use crate::memory;
@@ -84,8 +85,8 @@ impl ToldOfBlock {
 }
 
 /// The level of the brightness of a block.
-pub(super) fn level(luma: &Block, depth: u32) -> u8 {
-    ((per_sample(LEVELS as u64 * luma.sum, luma.samples) >> depth) as u8).min(LEVELS as u8 - 1)
+pub(super) fn level(luma: &LumaBlock, depth: u32) -> u8 {
+    ((per_sample(LEVELS as u64 * luma.sum(), luma.samples()) >> depth) as u8).min(LEVELS as u8 - 1)
 }
 
 impl Told {
@@ -107,19 +108,19 @@ impl Told {
         areas: Areas,
         depth: u32,
         of_blocks: &[u8],
-        blocks: &[Block],
-        (errors, flickers): (&[BlockError], bool),
+        blocks: &[LumaBlock],
+        (errors, flickers): (ReferenceErrors<'_, LumaError>, bool),
     ) {
         self.by_blocks(blocks.len(), |block| {
-            let is_whole = blocks[block].samples == SAMPLES;
-            is_whole.then(|| errors[block].luma_noise(&blocks[block], flickers, depth)).flatten()
+            let of_block = &blocks[block];
+            of_block.is_whole().then(|| errors.of(block).noise(of_block, flickers, depth)).flatten()
         });
         self.of_frame(of_blocks, SAMPLES);
         // Flat blocks near black and white may be those of bars.
         let is_bar = |block: usize| [0, LEVELS as u8 - 1].contains(&of_blocks[block]);
         let is_repeat = |(block, told): &(usize, Option<u64>)| match told {
             Some(noise) => *noise == 0,
-            None => errors[*block].is_flat_repeat(&blocks[*block]) && !is_bar(*block),
+            None => errors.of(*block).is_flat_repeat(&blocks[*block]) && !is_bar(*block),
         };
         self.is_clean = REPEATS * self.asked().filter(is_repeat).count() > self.blocks.len();
         if self.is_clean {
@@ -129,7 +130,7 @@ impl Told {
         let is_lost = |told: &Self, levels: &Levels, block: usize| {
             let level = usize::from(of_blocks[block]);
             let noise = levels[level].or(levels[ALL]).or(told.frame[level]).or(told.frame[ALL]);
-            blocks[block].is_lost(noise.unwrap_or(0), errors[block].difference(flickers), depth)
+            blocks[block].is_lost(noise.unwrap_or(0), errors.of(block).difference(flickers), depth)
         };
         let telling = self.asked().filter(|(_, told)| told.is_some());
         let all = telling.clone().count();

@@ -372,11 +372,10 @@ impl Measuring<'_> {
         let (instructions, depth, columns) = (self.instructions, self.format.samples.depth(), self.columns());
         let rows = chroma.blocks.par_chunks_mut(columns).zip(chroma.errors.rows(columns)).enumerate();
         rows.for_each(|(row, (blocks, mut errors))| {
+            // To these is added, plane by plane.
             if are_beside {
                 blocks.fill(ChromaBlock::default());
-            }
-            for (index, _) in self.references(are_beside) {
-                errors.of_reference(index).iter_mut().for_each(|error| *error = ChromaError::default());
+                errors.fill(ChromaError::default());
             }
             let noise = noise.map(|noise| &noise[row * columns..][..columns]);
             for (sampling, alike) in self.chroma_planes() {

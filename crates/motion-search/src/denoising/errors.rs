@@ -71,7 +71,12 @@ pub(super) struct RowErrors<'a, T> {
     references: usize,
 }
 
-impl<T> RowErrors<'_, T> {
+impl<T: Clone> RowErrors<'_, T> {
+    /// Sets all of them.
+    pub fn fill(&mut self, error: T) {
+        self.errors.fill(error);
+    }
+
     /// Those of predictions from one of the other frames.
     pub fn of_reference(&mut self, reference: usize) -> ReferenceErrorsMut<'_, T> {
         ReferenceErrorsMut { errors: self.errors, reference, references: self.references }

@@ -23,29 +23,28 @@ pub(super) struct Weighed<'a> {
 impl Weighed<'_> {
     /// The weights of luma, and those of chroma.
     pub fn weights(&self) -> [BlockWeights; 2] {
-        let of_block = |noise: u64, samples: u64| noise * samples / SAMPLES;
+        let of_block = |noise: u64, samples: u64| (noise * samples / SAMPLES) as f64;
         let luma_noise = of_block(self.noise.luma, self.luma_block.samples());
         let chroma_noise = of_block(self.noise.chroma, self.chroma_block.samples);
         let possible_noise = of_block(self.noise.luma.max(self.least_noise), self.luma_block.samples());
         let mut shares = [[0; MOST_REFERENCES]; 2];
-        if (luma_noise, chroma_noise) != (0, 0) {
+        if (luma_noise, chroma_noise) != (0.0, 0.0) {
             for (index, &is_of_other_light) in self.lights.iter().enumerate() {
                 let luma = &self.luma[index];
                 let equals = |other: &usize| self.luma[*other] == *luma;
                 let mut equal = (0..index).filter(equals);
                 let difference = luma.difference(is_of_other_light);
-                let mismatch = |noise| mismatch(noise, luma.gain, difference);
                 if luma.sum > 0 && equal.clone().next().is_none() {
-                    shares[0][index] = share(luma_noise, luma.gain, mismatch(luma_noise));
+                    shares[0][index] = share(luma_noise, luma.gain, luma.gain, difference) as u32;
                 }
-                if chroma_noise == 0 {
+                if chroma_noise == 0.0 {
                     continue;
                 }
                 let chroma = &self.chroma[index];
                 if chroma.sum > 0 && !equal.any(|other| self.chroma[other] == *chroma) {
-                    let of_chroma = self::mismatch(chroma_noise, chroma.gain, chroma.sum);
-                    let of_luma = share(possible_noise, chroma.gain, mismatch(possible_noise));
-                    shares[1][index] = of_luma.min(share(chroma_noise, chroma.gain, of_chroma));
+                    let of_luma = share(possible_noise, chroma.gain, luma.gain, difference);
+                    let of_chroma = share(chroma_noise, chroma.gain, chroma.gain, chroma.sum);
+                    shares[1][index] = of_chroma.min(of_luma) as u32;
                 }
             }
         }
@@ -62,22 +61,17 @@ pub(super) fn most_change(noise: u64) -> u16 {
     deviations.saturating_add(1)
 }
 
-/// The squared mismatch of a block of `noise`, times 256, from the squared `difference` of its prediction.
-fn mismatch(noise: u64, gain: u16, difference: u64) -> u64 {
-    (256 * difference).saturating_sub((256 + u64::from(gain)) * noise)
-}
-
-/// The weight of a prediction in 256ths of that of the frame itself.
-fn share(noise: u64, gain: u16, mismatch: u64) -> u32 {
-    let variance = u64::from(gain) * noise + mismatch;
-    quotient(256 * 256 * noise, variance.max(1))
-}
-
-/// `number / divisor`, rounded down: exact below 2^51, which are all numbers of samples of up to 12 bits; of larger ones it may
-/// be rounded up. It takes a third of the time of an integer division.
-fn quotient(number: u64, divisor: u64) -> u32 {
+/// The weight of a prediction in 256ths of that of the frame itself, which is to be rounded down: for a block of `noise`, of
+/// which the prediction has the part `gain`, by the squared `difference` from a prediction of which it is the part
+/// `gain_of_difference`, in 256ths.
+///
+/// All numbers are whole; a division takes a third of the time of one of integers. Rounded down it is exact if the dividend
+/// is below 2^51, as it is with samples of at most 12 bits; else it may be rounded up.
+fn share(noise: f64, gain: u16, gain_of_difference: u16, difference: u64) -> f64 {
+    let of_noise = (256.0 + f64::from(gain_of_difference)) * noise;
     // Signed integers are converted in one instruction.
-    (number as i64 as f64 / divisor as i64 as f64) as u32
+    let mismatch = (256.0 * difference as i64 as f64 - of_noise).max(0.0);
+    256.0 * 256.0 * noise / (f64::from(gain) * noise + mismatch).max(1.0)
 }
 
 /// Weights with the sum [`WEIGHTS`] of a frame and of others with these shares.
@@ -87,8 +81,10 @@ fn weights(shares: &[u32]) -> BlockWeights {
     let [current, others @ ..] = &mut weights;
     *current = WEIGHTS as u16;
     if sum > WEIGHTS {
+        // With a half added to the dividends, quotients are far enough from whole numbers for a reciprocal to do.
+        let reciprocal = 1.0 / f64::from(sum);
         for (other, share) in others.iter_mut().zip(shares) {
-            *other = quotient((WEIGHTS * share + sum / 2).into(), sum.into()) as u16;
+            *other = ((f64::from(WEIGHTS * share + sum / 2) + 0.5) * reciprocal) as u16;
             *current -= *other;
         }
     }
@@ -100,15 +96,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quotients_below_2_to_51_are_rounded_down() {
-        for divisor in [1, 3, 255, 65_537, (1 << 31) - 1, (1 << 42) - 11, (1 << 43) + 1] {
-            let largest = ((1 << 51) / divisor).min(1 << 20);
-            for quotient in [1, 2, 255, 419, largest].into_iter().filter(|quotient| *quotient <= largest) {
-                let number = quotient * divisor;
-                assert_eq!(u64::from(super::quotient(number, divisor)), quotient, "{number} / {divisor}");
-                let below = super::quotient(number - 1, divisor);
-                assert_eq!(u64::from(below), (number - 1) / divisor, "{} / {divisor}", number - 1);
+    fn shares_below_2_to_51_and_weights_are_those_of_integers() {
+        let noises = (0..35).flat_map(|bits| [1_u64 << bits, (1 << bits) + 1, (3 << bits) / 2 - 1]);
+        for noise in noises.filter(|noise| (1..1 << 35).contains(noise)) {
+            for (gain, of_difference) in [(256, 256), (164, 213), (81, 256), (4, 156)] {
+                let [noise_of_both, part] = [(256 + of_difference) * noise, gain * noise];
+                // Differences for which the quotient is whole, or nearly.
+                let whole = (1..=420)
+                    .map(|share| (65_536 * noise / share + noise_of_both).saturating_sub(part) / 256);
+                for difference in
+                    whole.flat_map(|difference| [difference, difference + 1]).chain([0, 1 << 42])
+                {
+                    let mismatch = (256 * difference).saturating_sub(noise_of_both);
+                    let expected = 65_536 * noise / (part + mismatch).max(1);
+                    let found = share(noise as f64, gain as u16, of_difference as u16, difference);
+                    assert_eq!(found as u64, expected, "{noise}, {gain}, {of_difference}, {difference}");
+                }
             }
+        }
+        for shares in
+            (0..=420).flat_map(|share| [[share, 0], [share, 17], [share, 256], [share, 420 - share]])
+        {
+            let sum = WEIGHTS + shares[0] + shares[1];
+            let expected = shares.map(|share| ((WEIGHTS * share + sum / 2) / sum) as u16);
+            assert_eq!(weights(&shares)[1..3], expected, "{shares:?}");
         }
     }
 

@@ -129,15 +129,17 @@ impl<const P: usize, const N: usize, const W: usize, const H: usize> CellSource<
         const { assert!(W + P <= READ_OF_BYTES && H < MOST_DOWN && 16 * N == W * H) };
         let (right, down) = ((x & 7) as u16, (y & 7) as u16);
         let copied;
-        let (samples, pitch) = match self.0.inside(((x >> 3) * P as i32, y >> 3), (W + P, H + 1)) {
+        // At whole samples there is no need for a column or row more, which at the edges is outside.
+        let needed = (W + if right > 0 { P } else { 0 }, H + usize::from(down > 0));
+        let (samples, pitch) = match self.0.inside(((x >> 3) * P as i32, y >> 3), needed) {
             Some(inside) => inside,
             None => {
                 copied = copy_pixels::<P, W, H>(&self.0, (x >> 3, y >> 3));
                 (copied.as_flattened(), READ_OF_BYTES)
             }
         };
-        // SAFETY: an engine exists, so that the CPU has its instructions. From `samples` on there are H + 1 rows of W + P
-        // samples, and a register has 16 / W rows.
+        // SAFETY: an engine exists, so that the CPU has its instructions. From `samples` on there are H rows of W samples, and
+        // a row and a pixel more where they have a weight; a register has 16 / W rows.
         unsafe {
             let weights = [(8 - right) * (8 - down), right * (8 - down), (8 - right) * down, right * down];
             let mut cell = [E::Words::all(0); N];

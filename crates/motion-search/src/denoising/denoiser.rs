@@ -10,10 +10,11 @@ use super::map::{BlockNoise, Evidence, NoiseMap, NoiseMemory};
 use super::mean::{Average, PlaneMean, steps_of_chroma};
 use super::measure::{LumaRow, MeasuredChroma, MeasuredChromaErrors, MeasuredLuma};
 use super::noise::{ChromaBlock, ChromaError, LumaBlock, LumaError, flickers, least_noise};
+use super::reference::{LumaSlot, Reference};
 use super::rules::{BLOCK, MOST_REFERENCES, Strength, VectorEnds, halvings};
 use super::weights::{Weighed, most_change};
 use crate::compensation::{CompensationError, PlaneMut, Sampling};
-use crate::estimator::{Frame, FrameView, MotionVector, NATIVE, SetupError};
+use crate::estimator::{Frame, FrameView, NATIVE, SetupError};
 use crate::interpolation::{DeepLuma, FrameFormat, LumaPoints, SearchFrames, with_chroma};
 use crate::memory;
 use crate::simd::Instructions;
@@ -21,31 +22,6 @@ use crate::simd::Level;
 
 /// How often frames may be halved for the search: vectors are in 1/32 sample of the search frame.
 const MOST_HALVINGS: u32 = 5;
-
-/// Where a [`Denoiser`] keeps the luma of a frame that it has loaded.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LumaSlot(usize);
-
-/// A frame that another one is averaged with.
-#[derive(Clone, Copy)]
-pub struct Reference<'a> {
-    /// Where its luma is.
-    pub slot: LumaSlot,
-    /// Its planes, luma first.
-    pub planes: &'a [FrameView<'a>],
-    /// The field that was found by searching the frame that is averaged in this one.
-    pub vectors: &'a [MotionVector],
-    /// How many frames after the other one it comes; before it, if less than zero. The noise is estimated with the frames
-    /// beside it.
-    pub offset: isize,
-}
-
-impl Reference<'_> {
-    /// Whether no frame is between the two.
-    pub(super) fn is_beside(&self) -> bool {
-        self.offset.abs() == 1
-    }
-}
 
 /// What is known of the blocks of luma, or of those of chroma, and the errors of their predictions.
 struct MeasuredBlocks<B, E> {

@@ -3,9 +3,9 @@
 use rayon::prelude::*;
 
 use super::areas::Areas;
-use super::denoiser::Reference;
 use super::errors::{Errors, ReferenceErrors};
 use super::noise::{ChromaBlock, ChromaError, LumaBlock, LumaError, least_noise, with_clipping, worthwhile};
+use super::reference::Reference;
 use super::rules::{BLOCK, SAMPLES};
 use super::told::{ALL, LEVELS, LITTLE, Levels, TRUST, Told, ToldOfBlock, level};
 use crate::estimator::{Parameters, SetupError};

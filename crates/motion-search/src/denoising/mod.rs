@@ -14,11 +14,13 @@ mod mean;
 mod measure;
 mod noise;
 pub mod oracle;
+mod reference;
 mod rules;
 mod stripes;
 mod told;
 mod weights;
 
-pub use denoiser::{Denoiser, LumaSlot, Reference};
+pub use denoiser::Denoiser;
 pub use map::NoiseMap;
+pub use reference::{LumaSlot, Reference};
 pub use rules::{MOST_REFERENCES, Strength, search_parameters};

@@ -45,18 +45,11 @@ impl<T: Copy + Default + Send + Sync> Errors<T> {
 }
 
 /// The errors of the predictions of all blocks from one frame.
+#[derive(Clone, Copy)]
 pub(super) struct ReferenceErrors<'a, T> {
     errors: &'a Errors<T>,
     reference: usize,
 }
-
-impl<T> Clone for ReferenceErrors<'_, T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T> Copy for ReferenceErrors<'_, T> {}
 
 impl<'a, T> ReferenceErrors<'a, T> {
     #[inline(always)]
@@ -100,10 +93,5 @@ impl<T> ReferenceErrorsMut<'_, T> {
     #[inline(always)]
     pub fn of_column(&mut self, column: usize) -> &mut T {
         &mut self.errors[column * self.references + self.reference]
-    }
-
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
-        let reference = self.reference;
-        self.errors.chunks_exact_mut(self.references).map(move |of_block| &mut of_block[reference])
     }
 }

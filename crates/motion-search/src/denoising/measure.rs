@@ -101,7 +101,7 @@ impl<S: CellSource<BLOCK, BLOCK>, E: InstructionSet> Work<E> for LumaErrors<'_, 
         let Self { of: LumaRow { plane, blocks, ends, row }, source, mut errors, of_other_light } = self;
         let (y, columns) = (row * BLOCK, blocks.len());
         let rows = BLOCK.min(plane.height() - y);
-        for (column, (error, block)) in errors.iter_mut().zip(blocks).enumerate() {
+        for (column, block) in blocks.iter().enumerate() {
             if column % PREFETCHED == 0 && column + AHEAD < columns {
                 source.prefetch(engine, ends.position(column + AHEAD, row));
             }
@@ -111,8 +111,9 @@ impl<S: CellSource<BLOCK, BLOCK>, E: InstructionSet> Work<E> for LumaErrors<'_, 
             let inside = (BLOCK.min(plane.width() - x), rows);
             let [squares, predicted] = samples.error_and_sum(source.cell::<E>(position), inside);
             let (x, y) = ((position.0 & 3) as usize, (position.1 & 3) as usize);
-            *error = LumaError::new(block, squares, predicted, NOISE_GAINS[y][x]);
+            let error = LumaError::new(block, squares, predicted, NOISE_GAINS[y][x]);
             *of_other_light += usize::from(error.is_of_other_light());
+            *errors.of_column(column) = error;
         }
     }
 }

@@ -37,7 +37,7 @@ fn search(device: &str, mut goes_on: impl FnMut(u32) -> bool) {
     pipeline.set_state(gst::State::Playing).unwrap();
     let parameters = Parameters::new(SIZE.0, SIZE.1, 8, Window::symmetric(7, 7).unwrap());
     // Every cost computed in plain loops, as in the oracle, which checks the last field.
-    let mut plain = Native::with_kernel(parameters.clone(), Kernel::Exhaustive, Level::Portable).unwrap();
+    let mut plain = Native::with_kernel(parameters.clone(), Kernel::Exhaustive, Level::PLAINEST).unwrap();
     let mut expected = Output::new(parameters.grid().blocks());
     let mut slot = Slot::A;
     let mut reference = None;

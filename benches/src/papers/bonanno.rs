@@ -53,8 +53,8 @@ fn table(
 ) -> Result<(), Box<dyn Error>> {
     let cases = if session.quick { &cases[..2] } else { cases };
     let engines = if session.is_native() {
-        let portable = Engine::Native { kernel: Kernel::Auto, level: Some(Level::Portable), threads: None };
-        [Engine::SERIAL, portable, Engine::native(Kernel::Auto, None)]
+        let plain = Engine::Native { kernel: Kernel::Auto, level: Some(Level::PLAINEST), threads: None };
+        [Engine::SERIAL, plain, Engine::native(Kernel::Auto, None)]
     } else {
         [Engine::SERIAL, Engine::kernel(Kernel::ThreeStepNaive), Engine::kernel(Kernel::Auto)]
     };
@@ -77,13 +77,14 @@ fn table(
 
     let mut columns = vec![Column::new("", what)];
     columns.extend(["Serial", "Parallel", "Optimised", "Speedup"].map(|name| Column::new("Bonanno", name)));
+    let plain = Level::PLAINEST;
     let names = match session.is_native() {
-        true => ["portable, one core", "portable, all cores", "fastest, all cores"],
-        false => ["portable, one core", "his, optimised", "auto"],
+        true => [format!("{plain}, one core"), format!("{plain}, all cores"), "fastest, all cores".into()],
+        false => [format!("{plain}, one core"), "his, optimised".into(), "auto".into()],
     };
-    let engines_named = engines.iter().zip(names);
-    columns.extend(engines_named.map(|(engine, name)| Column::new(engine.device(session), name)));
-    columns.extend(names[1..].iter().map(|name| Column::new("Speedup", *name)));
+    let engines_named = engines.iter().zip(&names);
+    columns.extend(engines_named.map(|(engine, name)| Column::new(engine.device(session), name.as_str())));
+    columns.extend(names[1..].iter().map(|name| Column::new("Speedup", name.as_str())));
     let mut speedups = Vec::new();
     let mut rows = Vec::new();
     for (case, outcomes) in cases.iter().zip(&measured.rows) {
@@ -100,12 +101,13 @@ fn table(
         speedups.push(found);
     }
     foot.push(if session.is_native() {
-        "Speedup: over portable code on one core, with the prediction.".into()
+        format!("Speedup: over {plain} on one core, with the prediction.")
     } else {
-        "His, optimised: three-step-naive, his kernel as his section IV leaves it, with the sum by a tree that his \
-         section VI suggests; his first version, in which one item sets up the sums, is not built. Auto: the fastest \
-         here. Speedup: over portable code on one core of the CPU, with transfers and the prediction."
-            .into()
+        format!(
+            "His, optimised: three-step-naive, his kernel as his section IV leaves it, with the sum by a tree that his \
+             section VI suggests; his first version, in which one item sets up the sums, is not built. Auto: the \
+             fastest here. Speedup: over {plain} on one core of the CPU, with transfers and the prediction."
+        )
     });
     foot.push(
         "His frames have three channels, and whether his times include the reconstruction is not stated; ours are \

@@ -43,9 +43,9 @@ impl Engine {
     /// The same field, most costs of which need not be computed, on all cores.
     pub const ELIMINATION: Self = Self::native(Kernel::Elimination, None);
 
-    /// The counterpart of the papers' serial code for one core: every cost, by plain Rust.
+    /// The counterpart of the papers' serial code for one core: every cost, by plain Rust with the feature `portable`.
     pub const SERIAL: Self =
-        Self::Native { kernel: Kernel::Exhaustive, level: Some(Level::Portable), threads: Some(1) };
+        Self::Native { kernel: Kernel::Exhaustive, level: Some(Level::PLAINEST), threads: Some(1) };
 
     /// `kernel` with the fastest instruction set, on all cores or as many `threads`.
     pub const fn native(kernel: Kernel, threads: Option<usize>) -> Self {

@@ -5,23 +5,22 @@ use std::fmt;
 use crate::estimator::{NATIVE, SetupError};
 #[cfg(target_arch = "aarch64")]
 use crate::simd::neon::Neon;
+#[cfg(any(not(target_arch = "x86_64"), feature = "portable"))]
 use crate::simd::portable::Portable;
 use crate::simd::{InstructionSet, Work};
 #[cfg(target_arch = "x86_64")]
-use crate::simd::{avx2::Avx2, avx512::Avx512, sse2::Sse2, sse41::Sse41};
+use crate::simd::{avx2::Avx2, avx512::Avx512, sse2::Sse2};
 
 /// An instruction set that the searches are compiled for. All find the same field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Level {
-    /// Plain Rust, for every CPU.
+    /// Plain Rust, for every CPU. On x86-64, where SSE2 is never slower, only the feature `portable` compiles it.
     Portable,
     /// AArch64 with NEON.
     Neon,
     /// Any x86-64.
     Sse2,
-    /// x86-64 with SSE4.1.
-    Sse41,
     /// x86-64 with AVX2.
     Avx2,
     /// x86-64 with the byte and word instructions of AVX-512, and VNNI where the CPU has it.
@@ -30,20 +29,25 @@ pub enum Level {
 
 impl Level {
     /// Every level, slowest first.
-    const ALL: [Level; 6] =
-        [Level::Portable, Level::Neon, Level::Sse2, Level::Sse41, Level::Avx2, Level::Avx512];
+    const ALL: [Level; 5] = [Level::Portable, Level::Neon, Level::Sse2, Level::Avx2, Level::Avx512];
 
-    /// The levels that this CPU has, slowest first.
+    /// The levels that this CPU has and this build is compiled for, slowest first.
     pub fn available() -> impl Iterator<Item = Level> {
         Self::ALL.into_iter().filter(|level| level.is_available())
     }
 
-    /// The fastest level that this CPU has.
+    /// The slowest level of this build, which every CPU of the architecture has.
+    pub const PLAINEST: Level = match cfg!(all(target_arch = "x86_64", not(feature = "portable"))) {
+        true => Level::Sse2,
+        false => Level::Portable,
+    };
+
+    /// The fastest level that is available.
     pub fn best() -> Self {
-        Self::available().last().unwrap_or(Level::Portable)
+        Self::available().last().unwrap_or(Self::PLAINEST)
     }
 
-    /// Whether this CPU has it.
+    /// Whether this CPU has it and this build is compiled for it.
     pub fn is_available(self) -> bool {
         self.instructions().is_some()
     }
@@ -54,7 +58,6 @@ impl Level {
             Level::Portable => "portable",
             Level::Neon => "neon",
             Level::Sse2 => "sse2",
-            Level::Sse41 => "sse4.1",
             Level::Avx2 => "avx2",
             Level::Avx512 => "avx512",
         }
@@ -63,24 +66,28 @@ impl Level {
     /// The engine.
     ///
     /// # Errors
-    /// [`SetupError::DeviceUnsupported`] if this CPU lacks the instructions.
+    /// [`SetupError::DeviceUnsupported`] if this CPU lacks the instructions, or this build was not compiled for them.
     pub(crate) fn required(self) -> Result<Instructions, SetupError> {
         self.instructions().ok_or_else(|| SetupError::DeviceUnsupported {
             wanted: NATIVE.into(),
-            reason: format!("this CPU does not have {self}"),
+            reason: match self {
+                Level::Portable => "the feature portable of motion-search compiles plain Rust".into(),
+                _ => format!("this CPU does not have {self}"),
+            },
         })
     }
 
-    /// The engine, or `None` where this CPU lacks the instructions.
+    /// The engine, or `None` where this CPU lacks the instructions or this build was not compiled for them.
     pub(crate) fn instructions(self) -> Option<Instructions> {
         match self {
+            #[cfg(any(not(target_arch = "x86_64"), feature = "portable"))]
             Level::Portable => Some(Instructions::Portable(Portable)),
+            #[cfg(not(any(not(target_arch = "x86_64"), feature = "portable")))]
+            Level::Portable => None,
             #[cfg(target_arch = "aarch64")]
             Level::Neon => Neon::new().map(Instructions::Neon),
             #[cfg(target_arch = "x86_64")]
             Level::Sse2 => Some(Instructions::Sse2(Sse2)),
-            #[cfg(target_arch = "x86_64")]
-            Level::Sse41 => Sse41::new().map(Instructions::Sse41),
             #[cfg(target_arch = "x86_64")]
             Level::Avx2 => Avx2::new().map(Instructions::Avx2),
             #[cfg(target_arch = "x86_64")]
@@ -88,7 +95,7 @@ impl Level {
             #[cfg(not(target_arch = "aarch64"))]
             Level::Neon => None,
             #[cfg(not(target_arch = "x86_64"))]
-            Level::Sse2 | Level::Sse41 | Level::Avx2 | Level::Avx512 => None,
+            Level::Sse2 | Level::Avx2 | Level::Avx512 => None,
         }
     }
 }
@@ -102,13 +109,12 @@ impl fmt::Display for Level {
 /// The engine of a [`Level`] that this CPU has.
 #[derive(Clone, Copy)]
 pub enum Instructions {
+    #[cfg(any(not(target_arch = "x86_64"), feature = "portable"))]
     Portable(Portable),
     #[cfg(target_arch = "aarch64")]
     Neon(Neon),
     #[cfg(target_arch = "x86_64")]
     Sse2(Sse2),
-    #[cfg(target_arch = "x86_64")]
-    Sse41(Sse41),
     #[cfg(target_arch = "x86_64")]
     Avx2(Avx2),
     #[cfg(target_arch = "x86_64")]
@@ -117,15 +123,11 @@ pub enum Instructions {
 
 impl Instructions {
     /// Runs the compilation of `work` for these instructions, or for those that suffice: on a CPU with AVX-512 the one for
-    /// AVX2, and on any x86-64 none that has less than SSE2, as plain Rust takes the compiler longest and is never the best
-    /// there. The feature `portable` compiles it too, for tests. In unit tests there is one compilation: the programs in
-    /// `tests/` compare them.
+    /// AVX2. In unit tests there is one compilation: the programs in `tests/` compare them.
     pub fn run<R, W: WorkForAll<R>>(self, work: W) -> R {
         match self {
             #[cfg(target_arch = "aarch64")]
             Self::Neon(engine) => engine.run(work),
-            #[cfg(all(target_arch = "x86_64", not(test)))]
-            Self::Sse41(engine) => engine.run(work),
             #[cfg(all(target_arch = "x86_64", not(test)))]
             Self::Avx2(engine) => engine.run(work),
             #[cfg(all(target_arch = "x86_64", not(test)))]
@@ -138,10 +140,10 @@ impl Instructions {
     }
 
     /// Runs the compilation of `work` for exactly these instructions, which full search gains by; in unit tests that for
-    /// every CPU.
+    /// every CPU of the architecture.
     pub fn run_widest<R, W: WorkForAll<R>>(self, work: W) -> R {
         #[cfg(test)]
-        return Portable.run(work);
+        return self.run(work);
         #[cfg(not(test))]
         self.run_compiled(work)
     }
@@ -149,13 +151,12 @@ impl Instructions {
     /// Runs the compilation of `work` for exactly these instructions, in unit tests too.
     pub fn run_compiled<R, W: WorkForAll<R>>(self, work: W) -> R {
         match self {
+            #[cfg(any(not(target_arch = "x86_64"), feature = "portable"))]
             Self::Portable(engine) => engine.run(work),
             #[cfg(target_arch = "aarch64")]
             Self::Neon(engine) => engine.run(work),
             #[cfg(target_arch = "x86_64")]
             Self::Sse2(engine) => engine.run(work),
-            #[cfg(target_arch = "x86_64")]
-            Self::Sse41(engine) => engine.run(work),
             #[cfg(target_arch = "x86_64")]
             Self::Avx2(engine) => engine.run(work),
             #[cfg(target_arch = "x86_64")]
@@ -164,15 +165,12 @@ impl Instructions {
     }
 
     /// Runs `work` on samples of more than eight bits, for which no engine has instructions of its own: compiled for
-    /// two engines only, as a search takes the compiler seconds for each.
+    /// AVX2 and for every CPU of the architecture alone, as a search takes the compiler seconds for each.
     pub fn run_deep<R, W: WorkForAll<R>>(self, work: W) -> R {
-        match self {
-            #[cfg(all(target_arch = "x86_64", not(test)))]
-            Self::Avx2(engine) => engine.run(work),
-            #[cfg(all(target_arch = "x86_64", not(test)))]
-            Self::Avx512(engine) => engine.avx2().run(work),
-            _ => Portable.run(work),
-        }
+        #[cfg(target_arch = "x86_64")]
+        return self.run(work);
+        #[cfg(not(target_arch = "x86_64"))]
+        Portable.run(work)
     }
 }
 
@@ -186,8 +184,10 @@ macro_rules! work_for_all {
     };
 }
 
-#[cfg(target_arch = "x86_64")]
-work_for_all!(Portable, Sse2, Sse41, Avx2, Avx512);
+#[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+work_for_all!(Sse2, Avx2, Avx512);
+#[cfg(all(target_arch = "x86_64", feature = "portable"))]
+work_for_all!(Portable, Sse2, Avx2, Avx512);
 #[cfg(target_arch = "aarch64")]
 work_for_all!(Portable, Neon);
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]

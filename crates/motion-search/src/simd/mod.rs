@@ -18,12 +18,12 @@ pub mod instruction_set;
 pub mod level;
 #[cfg(target_arch = "aarch64")]
 pub mod neon;
+// On x86-64 SSE2 uses parts of it, and the feature all.
+#[cfg_attr(all(target_arch = "x86_64", not(feature = "portable")), allow(dead_code))]
 pub mod portable;
 pub mod register;
 #[cfg(target_arch = "x86_64")]
 pub mod sse2;
-#[cfg(target_arch = "x86_64")]
-pub mod sse41;
 
 pub use instruction_set::{InstructionSet, Work};
 pub use level::{Instructions, Level, WorkForAll};

@@ -8,7 +8,7 @@ use crate::simd::neon::Neon;
 use crate::simd::portable::Portable;
 use crate::simd::register::{Register, WIDE};
 #[cfg(target_arch = "x86_64")]
-use crate::simd::{sse2::Sse2, sse41::Sse41};
+use crate::simd::sse2::Sse2;
 
 /// A number that holds the cost of a part of a block, or a lower bound of one.
 pub trait CostValue:
@@ -148,8 +148,6 @@ impl CandidateEngine for Portable {}
 impl CandidateEngine for Neon {}
 #[cfg(target_arch = "x86_64")]
 impl CandidateEngine for Sse2 {}
-#[cfg(target_arch = "x86_64")]
-impl CandidateEngine for Sse41 {}
 
 /// Writes the cost of each of the candidates listed.
 #[inline(always)]

@@ -11,7 +11,7 @@ use crate::simd::neon::Neon;
 use crate::simd::portable::Portable;
 use crate::simd::register::{WIDE, WideRegister};
 #[cfg(target_arch = "x86_64")]
-use crate::simd::{sse2::Sse2, sse41::Sse41};
+use crate::simd::sse2::Sse2;
 
 /// Groups across a register of sums.
 pub const GROUPS: usize = WIDE / ACROSS;
@@ -100,8 +100,6 @@ impl EliminationEngine for Portable {}
 impl EliminationEngine for Neon {}
 #[cfg(target_arch = "x86_64")]
 impl EliminationEngine for Sse2 {}
-#[cfg(target_arch = "x86_64")]
-impl EliminationEngine for Sse41 {}
 
 /// A lower bound of a cost, computed by what an instruction set does its own way where it does.
 pub trait Bound: CostValue {

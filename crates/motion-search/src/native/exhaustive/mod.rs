@@ -11,8 +11,6 @@ pub mod engine;
 mod neon;
 #[cfg(target_arch = "x86_64")]
 mod products;
-#[cfg(target_arch = "x86_64")]
-mod sse41;
 pub mod tile;
 
 use crate::estimator::{MotionVector, OrderKey, Sample};

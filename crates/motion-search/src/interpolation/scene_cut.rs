@@ -224,30 +224,35 @@ pub(crate) struct BlockVectors<'a> {
 }
 
 impl BlockVectors<'_> {
-    /// The vector of the block of the field that holds the middle of a block.
-    fn of(&self, column: usize, row: usize) -> MotionVector {
-        let block = |at: usize, blocks: usize| {
+    /// The column and row of the field that hold the middle of a column and row of blocks.
+    fn place(&self, column: usize, row: usize) -> (usize, usize) {
+        let place = |at: usize, blocks: usize| {
             let middle = (BLOCK * at + BLOCK / 2) << self.halvings;
             (middle / self.block_size).min(blocks - 1)
         };
-        self.vectors[block(row, self.grid.1) * self.grid.0 + block(column, self.grid.0)]
+        (place(column, self.grid.0), place(row, self.grid.1))
     }
 
-    /// Where it leads, in whole samples.
+    /// Where the vector of a block leads, in whole samples.
     fn of_block(&self, column: usize, row: usize) -> (i32, i32) {
-        let MotionVector { x, y, .. } = self.of(column, row);
+        let (column, row) = self.place(column, row);
+        let MotionVector { x, y, .. } = self.vectors[row * self.grid.0 + column];
         (whole(x, self.unit), whole(y, self.unit))
     }
 
     /// Where the median of the vectors of an area leads, in whole samples of frames that are halved for areas.
     fn of_area(&self, column: usize, row: usize) -> (i32, i32) {
-        let all: [MotionVector; AREA_VOTES] =
-            std::array::from_fn(|index| self.of(AREA * column + index % AREA, AREA * row + index / AREA));
-        let [x, y] = [all.map(|vector| vector.x), all.map(|vector| vector.y)].map(|mut units| {
+        let places: [_; AREA] = std::array::from_fn(|at| self.place(AREA * column + at, AREA * row + at));
+        let [mut x, mut y] = [[0; AREA_VOTES]; 2];
+        for (index, (x, y)) in x.iter_mut().zip(&mut y).enumerate() {
+            let vector = self.vectors[places[index / AREA].1 * self.grid.0 + places[index % AREA].0];
+            (*x, *y) = (vector.x, vector.y);
+        }
+        let median = |units: &mut [i16; AREA_VOTES]| {
             let (_, median, _) = units.select_nth_unstable(AREA_VOTES / 2);
             whole(*median, self.unit + HALVINGS)
-        });
-        (x, y)
+        };
+        (median(&mut x), median(&mut y))
     }
 }
 
@@ -511,9 +516,8 @@ mod tests {
         // Blocks of 12 samples of frames of twice the size: 3 x 2 of them, of 70 x 30 samples.
         let vectors: Vec<_> = (0..6).map(|x| MotionVector { x: 100 * x, y: -x, cost: 0 }).collect();
         let field = BlockVectors { vectors: &vectors, grid: (3, 2), block_size: 24, halvings: 1, unit: 3 };
-        let found = |column, row| field.of(column, row).x / 100;
-        assert_eq!([found(0, 0), found(1, 0), found(2, 0), found(3, 0), found(9, 0)], [0, 1, 1, 2, 2]);
-        assert_eq!([found(0, 1), found(0, 2), found(4, 9)], [3, 3, 5]);
+        let places = [0, 1, 2, 3, 9].map(|at| field.place(at, at));
+        assert_eq!(places, [(0, 0), (1, 1), (1, 1), (2, 1), (2, 1)]);
         assert_eq!(field.of_block(1, 0), (13, 0));
         // Ten of the sixteen blocks of the area take the last two vectors of the second row.
         assert_eq!(field.of_area(0, 0), ((400 + 16) >> 5, 0));

@@ -9,13 +9,19 @@ and more than three samples away, over all samples whose true motion is known. N
 
 import sys
 
-import numpy
+try:
+    import numpy
+except ImportError as error:
+    sys.exit(f"{error}: install python3-numpy")
 
 
 def read(path):
     """One vector a sample."""
-    with open(path, "rb") as file:
-        data = file.read()
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except OSError as error:
+        sys.exit(str(error))
     if data[:4] != b"PIEH" or len(data) < 12:
         sys.exit(f"{path} is no .flo file: it does not begin with PIEH")
     width, height = numpy.frombuffer(data, "<u4", 2, 4)
@@ -25,13 +31,18 @@ def read(path):
 
 
 def main():
+    if sys.argv[1:] in (["--help"], ["-h"]):
+        print(__doc__.strip())
+        sys.exit()
     if len(sys.argv) != 3:
-        sys.exit(__doc__)
+        sys.exit(__doc__.strip())
     found, true = (read(path) for path in sys.argv[1:])
     if found.shape != true.shape:
         sys.exit(f"the files have {found.shape[1::-1]} and {true.shape[1::-1]} samples: they must be equal")
     # What is not known has huge values.
     known = (numpy.abs(true) < 1e9).all(-1)
+    if not known.any():
+        sys.exit(f"{sys.argv[2]} has no sample whose motion is known")
     if (numpy.abs(found[known]) >= 1e9).any():
         sys.exit(f"{sys.argv[1]} has no vectors: it is of a frame without a reference frame")
     error = numpy.linalg.norm(found[known] - true[known], axis=-1)

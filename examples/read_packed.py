@@ -9,7 +9,10 @@ python3-numpy, and no GStreamer.
 
 import sys
 
-import numpy
+try:
+    import numpy
+except ImportError as error:
+    sys.exit(f"{error}: install python3-numpy")
 
 HEADER = numpy.dtype([("magic", "S8"), ("version", "<u4"), ("record_size", "<u4")])
 #: What a record begins with. Times are in nanoseconds, UNKNOWN if they are not known.
@@ -24,6 +27,8 @@ METRICS = "sad", "ssd"
 #: The metric of a record that is a note of a program and no frame.
 NOTE = 2**32 - 1
 UNKNOWN = 2**64 - 1
+#: What files of Zstandard begin with.
+ZSTD = bytes([0x28, 0xB5, 0x2F, 0xFD])
 
 
 def read_records(data):
@@ -35,6 +40,8 @@ def read_records(data):
     Raises:
         ValueError: if the file is of another format, damaged or cut off.
     """
+    if data[:4] == ZSTD:
+        raise ValueError("it is packed by --zstd: unpack it with zstd -d, and read what that writes")
     if len(data) < HEADER.itemsize:
         raise ValueError("it is too short for packed motion vectors")
     header = numpy.frombuffer(data, HEADER, 1)[0]
@@ -67,8 +74,11 @@ def read_costs(data, shape):
 
 
 def main():
+    if sys.argv[1:] in (["--help"], ["-h"]):
+        print(__doc__.strip())
+        sys.exit()
     if len(sys.argv) != 2:
-        sys.exit(__doc__)
+        sys.exit(__doc__.strip())
     try:
         with open(sys.argv[1], "rb") as file:
             data = memoryview(file.read())

@@ -4,18 +4,21 @@
     read_vectors.py [PIPELINE]
 
 PIPELINE is a gst-launch description of everything before the appsink and must contain
-`motionestimate`. Prints one line per field. Needs python3-gi, python3-numpy and
-gir1.2-gst-plugins-base-1.0.
+`motionestimate`. Prints one line per field. What goes wrong is told, with exit status 1. Needs python3-gi,
+python3-numpy and gir1.2-gst-plugins-base-1.0.
 """
 
 import sys
 
-import gi
-import numpy
+try:
+    import gi
+    import numpy
 
-gi.require_version("Gst", "1.0")
-gi.require_version("GstApp", "1.0")
-from gi.repository import Gst, GstApp  # noqa: E402, F401 (GstApp gives appsink its methods)
+    gi.require_version("Gst", "1.0")
+    gi.require_version("GstApp", "1.0")
+    from gi.repository import GLib, Gst, GstApp  # noqa: F401 (GstApp gives appsink its methods)
+except (ImportError, ValueError) as error:
+    sys.exit(f"{error}: install python3-gi, python3-numpy and gir1.2-gst-plugins-base-1.0")
 
 RECORD = [("x", "i2"), ("y", "i2"), ("cost", "u4")]
 DEFAULT = "videotestsrc num-buffers=30 pattern=ball ! video/x-raw,width=320,height=240 ! motionestimate"
@@ -52,23 +55,45 @@ def read_costs(structure):
 
 
 def read_buffers(description):
-    """The buffers that a gst-launch description of a pipeline without its sink gives, until its end."""
+    """The buffers that a gst-launch description of a pipeline without its sink gives, until its end.
+
+    Ends the program with a message if the pipeline cannot be made, or fails.
+    """
     Gst.init(None)
-    pipeline = Gst.parse_launch(f"{description} ! appsink name=sink sync=false")
-    sink = pipeline.get_by_name("sink")
-    pipeline.set_state(Gst.State.PLAYING)
     try:
-        while (sample := sink.pull_sample()) is not None:
-            yield sample.get_buffer()
-        message = pipeline.get_bus().pop_filtered(Gst.MessageType.ERROR)
+        pipeline = Gst.parse_launch(f"{description} ! appsink name=sink sync=false")
+    except GLib.Error as error:
+        sys.exit(f"the pipeline cannot be made: {error.message}")
+    sink, bus = pipeline.get_by_name("sink"), pipeline.get_bus()
+    started = pipeline.set_state(Gst.State.PLAYING)
+    try:
+        # A pipeline that fails before its first buffer never ends: its messages tell.
+        while (message := bus.pop_filtered(Gst.MessageType.ERROR)) is None:
+            sample = sink.try_pull_sample(100 * Gst.MSECOND)
+            if sample is not None:
+                yield sample.get_buffer()
+            elif sink.is_eos():
+                message = bus.pop_filtered(Gst.MessageType.ERROR)
+                break
     finally:
         pipeline.set_state(Gst.State.NULL)
     if message is not None:
-        sys.exit(str(message.parse_error().gerror.message))
+        error, debug = message.parse_error()
+        sys.exit(f"{message.src.get_name()}: {error.message}\n{debug or ''}".strip())
+    if started == Gst.StateChangeReturn.FAILURE:
+        sys.exit("the pipeline does not start")
+
+
+def description_of_arguments(default, doc):
+    """The pipeline in the arguments of a program, or `default`. Prints `doc` if they ask for help."""
+    if sys.argv[1:2] in (["--help"], ["-h"]):
+        print(doc.strip())
+        sys.exit()
+    return " ".join(sys.argv[1:]) or default
 
 
 def main():
-    for buffer in read_buffers(" ".join(sys.argv[1:]) or DEFAULT):
+    for buffer in read_buffers(description_of_arguments(DEFAULT, __doc__)):
         fields = read_fields(buffer)
         if not fields:
             print(f"{buffer.pts} no vectors")

@@ -37,7 +37,9 @@
 //!   changes is dropped, because the scaler may have added borders, whose sizes only GStreamer 1.28 tells.
 //! - Filters that crop, flip or turn frames drop it with GStreamer up to 1.26, which has no way to ask for more. With 1.28
 //!   the grid is cut, and grid and vectors are turned, as GStreamer's filters tell. In-place filters keep it.
-//! - The log (`GST_DEBUG=motionvectormeta:4`) says why a field was dropped, once for frames of a size.
+//!   A `videoflip` that turns nothing keeps it: `motionestimate` watches the elements downstream of it.
+//! - The log (`GST_DEBUG=motionvectormeta:4`) says why a field was dropped, once for frames of a size, and which element
+//!   makes new frames without it.
 //!
 //! A field is for frames of its `width` and `height`. If these are not those of the caps, an element that does not know the
 //! meta has changed the frame: leave the field out.
@@ -47,6 +49,7 @@
 
 mod costs;
 mod devices;
+mod downstream;
 mod error;
 mod resample;
 mod transform;
@@ -61,6 +64,7 @@ use motion_search::estimator::{Grid, Metric, MotionVector, Predictor, References
 
 pub use costs::FieldCosts;
 pub use devices::RowDevices;
+pub(crate) use downstream::Watched;
 pub use error::MetaError;
 pub use transform::register;
 

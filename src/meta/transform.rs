@@ -143,7 +143,7 @@ impl Matrix {
 }
 
 /// Copies the meta unchanged, including fields that this version does not know.
-fn keep(target: &mut gst::BufferRef, structure: &gst::StructureRef) {
+pub(super) fn keep(target: &mut gst::BufferRef, structure: &gst::StructureRef) {
     if let Ok(mut meta) = gst::meta::CustomMeta::add(target, NAME) {
         for (name, value) in structure.iter() {
             meta.mut_structure().set_value(name, value.clone());

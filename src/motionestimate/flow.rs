@@ -9,8 +9,9 @@ use super::imp::{CAT, MotionEstimate};
 use super::messages::{Times, stream_message};
 use super::settings::Settings;
 use super::state::EstimateState;
-use super::stream::{FieldKey, OpenedSession, ReadyFrame, Sessions, Stream};
+use super::stream::{FieldKey, OpenedSession, ReadyFrame, Sessions, Stream, StreamError};
 use crate::settings::{OpenError, refuse, statistics, tell_notices};
+use crate::video::frame::PlaneError;
 use crate::video::interrupt::Later;
 use crate::video::sequence::{Holding, HoldsFrames, Leave, Leaving};
 use crate::video::waiting::Item;
@@ -83,7 +84,7 @@ impl MotionEstimate {
     pub fn set_info(&self, info: VideoInfo) -> Result<(), OpenError> {
         let state = &mut *self.state.lock();
         // Nothing of the stream before may be taken for this one's, not even after an error.
-        (state.stream, state.info) = (None, None);
+        (state.stream, state.info, state.is_watching) = (None, None, false);
         if info.is_interlaced() && self.warnings.lock().is_new("interlaced") {
             gst::element_imp_warning!(
                 self,
@@ -168,8 +169,48 @@ impl MotionEstimate {
         let Some(stream) = &mut state.stream else { return Err(self.fail(state, video::no_caps_message())) };
         let taken = stream.take_input(buffer, &mut self.statistics.lock());
         tell_notices(&*self.obj(), *CAT, stream.take_notices());
-        let taken = taken.map_err(|error| stream_message(&error, stream));
-        taken.map_err(|message| self.fail(state, message))
+        if let Some(depth) = stream.take_seeming_depth() {
+            self.warn_of_depth(depth);
+        }
+        match taken {
+            Err(StreamError::Luma(error)) => {
+                stream.forget();
+                self.warn_of_buffer(&error, stream.info());
+                Ok(())
+            }
+            taken => {
+                let taken = taken.map_err(|error| stream_message(&error, stream));
+                taken.map_err(|message| self.fail(state, message))
+            }
+        }
+    }
+
+    /// Warns, once, that samples of 16 bits seem to have `depth` bits.
+    fn warn_of_depth(&self, depth: u32) {
+        if !self.warnings.lock().is_new("depth") {
+            return;
+        }
+        let white = (1 << depth) - 1;
+        gst::element_imp_warning!(
+            self,
+            gst::StreamError::Format,
+            ("The samples of 16 bits seem to have {depth}: algorithm=hierarchical sees the upper eight of 16, which \
+                 are almost always 0. Set white-level={white}, or the levels that the frames have"),
+            ["no sample has been above {white}"]
+        );
+    }
+
+    /// Warns, once on the bus, of a buffer that holds no frame of `info` and is dropped.
+    fn warn_of_buffer(&self, error: &PlaneError, info: &VideoInfo) {
+        gst::warning!(CAT, imp = self, "A buffer is dropped: {error}");
+        if self.warnings.lock().is_new("buffer") {
+            gst::element_imp_warning!(
+                self,
+                gst::StreamError::Format,
+                ("A buffer does not hold the frame its caps promise, and is dropped"),
+                ["{error}; {info:?}"]
+            );
+        }
     }
 
     /// Takes what leaves next. Returns it with the times of the frame, if that begins another scene.
@@ -192,6 +233,10 @@ impl MotionEstimate {
         } else if let (Some(started), Some(stream)) = (state.started.take(), &state.stream) {
             let (passed, device) = (started.elapsed(), stream.session().device());
             gst::info!(CAT, imp = self, "First vectors {passed:?} after start, by {device}");
+        }
+        if !state.is_watching && meta::is_attached(&buffer) {
+            state.is_watching = true;
+            state.watched.watch(self.obj().src_pad());
         }
         if !is_scene_cut {
             return Ok((Some(Leaving::Buffer(buffer)), None));

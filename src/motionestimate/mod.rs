@@ -193,6 +193,12 @@
  * if the fields differ in time. Fields in separate buffers (`interlace-mode=alternate`) are not
  * accepted.
  *
+ * ## Damaged and undeclared frames
+ *
+ * A buffer that is too short for its caps is dropped with one warning, and the next frame begins a sequence. Samples of 10 or
+ * 12 bits in GRAY16, of whose 16 bits `algorithm=hierarchical` sees the upper eight, are told by one warning, after 12 frames
+ * in which the upper four bits are not used: it names the `white-level` to set.
+ *
  * ## Statistics
  *
  * The `stats` property is a structure named `motion-stats`. At EOS it is also posted on the bus, as an
@@ -254,6 +260,7 @@ mod state;
 mod statistics;
 mod stream;
 mod tuning;
+mod unused_bits;
 
 pub use costs::MotionEstimateCosts;
 

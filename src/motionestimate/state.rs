@@ -5,6 +5,7 @@ use std::time::Instant;
 use gst_video::VideoInfo;
 
 use super::stream::Stream;
+use crate::meta::Watched;
 
 /// What is done from start to stop.
 #[derive(Default)]
@@ -12,6 +13,9 @@ pub struct EstimateState {
     /// What the caps say of the frames.
     pub info: Option<VideoInfo>,
     pub stream: Option<Stream>,
+    /// The elements downstream, since the first field after the newest caps.
+    pub watched: Watched,
+    pub is_watching: bool,
     /// When the element was started; until the first vectors are there.
     pub started: Option<Instant>,
     /// Events for key units so far.

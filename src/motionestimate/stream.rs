@@ -9,6 +9,7 @@ use super::duplicates::Duplicates;
 use super::memory::{Allocator, handle_of};
 use super::settings::Settings;
 use super::statistics::Statistics;
+use super::unused_bits::UnusedBits;
 use crate::meta::{self, Extras, FieldCosts, FieldDescription, MetaError, RowDevices};
 use crate::video::frame::{FrameLayout, PlaneError};
 use crate::video::interrupt::Later;
@@ -82,6 +83,9 @@ pub struct Stream {
     /// The number of the next frame.
     next: u64,
     duplicates: Duplicates,
+    unused_bits: UnusedBits,
+    /// The depth that samples of 16 bits seem to have, until somebody has been told.
+    seeming_depth: Option<u32>,
     /// Gives out memory from which the device loads frames without a copy, if it has such memory.
     allocator: Option<Allocator>,
     held_buffers: HeldBuffers,
@@ -107,9 +111,14 @@ fn allocator_of(session: &Session<FieldKey>, settings: &Settings) -> Option<Allo
 impl Stream {
     /// Frames of `info` are searched by `session`, until `opening` has another one for the same searches.
     pub fn new(info: VideoInfo, settings: Settings, (session, opening): Sessions) -> Self {
+        let layout = FrameLayout::new(info).with_levels(settings.levels.get());
+        let sees_upper_bits = layout.format().samples.depth() == 16 && session.parameters().bit_depth == 8;
+        let is_watched = sees_upper_bits && layout.has_levels([0, u16::MAX]);
         Self {
             opening,
-            layout: FrameLayout::new(info).with_levels(settings.levels.get()),
+            layout,
+            unused_bits: if is_watched { UnusedBits::default() } else { UnusedBits::off() },
+            seeming_depth: None,
             allocator: allocator_of(&session, &settings),
             settings,
             session,
@@ -132,6 +141,11 @@ impl Stream {
 
     pub fn session(&self) -> &Session<FieldKey> {
         &self.session
+    }
+
+    /// The depth that samples of 16 bits seem to have, if they use fewer, once.
+    pub fn take_seeming_depth(&mut self) -> Option<u32> {
+        self.seeming_depth.take()
     }
 
     /// What has happened in the session since the previous call.
@@ -329,7 +343,9 @@ impl Stream {
         let (number, pts) = (self.next, buffer.pts());
         self.next += 1;
         let block = (buffer.n_memory() == 1).then(|| handle_of(buffer.peek_memory(0))).flatten();
-        let slot = self.session.add_frame(self.layout.luma(&buffer, block)?)?;
+        let luma = self.layout.luma(&buffer, block)?;
+        self.seeming_depth = self.seeming_depth.or(self.unused_bits.next(&luma.view()));
+        let slot = self.session.add_frame(luma)?;
         let mut frame = HeldFrame {
             number,
             buffer,

@@ -141,6 +141,78 @@ fn what_moves_samples_drops_the_field() {
     assert_dropped("videobox left=-16 ! video/x-raw,width=176");
 }
 
+/// The fields of four frames that are searched and go through `elements`.
+fn searched_through(elements: &str) -> Vec<Option<MotionVectorMeta>> {
+    let pipeline = fields::launch(&format!(
+        "videotestsrc num-buffers=8 pattern=ball ! video/x-raw,format=I420,width=160,height=96,framerate=25/1 \
+         ! motionestimate device=native ! {elements} ! appsink name=sink"
+    ));
+    let buffers = fields::run(&pipeline);
+    assert!(buffers.len() >= 7, "{elements}: {} frames", buffers.len());
+    buffers.iter().map(|buffer| MotionVectorMeta::of(buffer).transpose().unwrap()).collect()
+}
+
+/// It makes a new buffer of the same samples.
+#[test]
+fn a_flip_that_turns_nothing_keeps_the_field() {
+    let vectors = |elements: &str| -> Vec<_> {
+        let fields = searched_through(elements).into_iter();
+        fields.map(|field| field.map(|field| field.vectors().to_vec())).collect()
+    };
+    let expected = vectors("identity");
+    assert!(expected[0].is_none() && expected[1..].iter().all(Option::is_some));
+    let tag =
+        |tag: &str| format!("taginject tags=\"image-orientation={tag}\" ! videoflip video-direction=auto");
+    for kept in [
+        "videoflip video-direction=identity",
+        "videoflip method=none",
+        "videoflip method=automatic",
+        "videoflip video-direction=auto ! queue ! videoflip method=none",
+        "( videoflip method=none )",
+        &tag("rotate-0"),
+    ] {
+        assert!(vectors(kept) == expected, "{kept}");
+    }
+    if gst::version() < (1, 28, 0, 0) {
+        for turned in ["videoflip method=rotate-180", "videoflip method=horizontal-flip", &tag("rotate-180")]
+        {
+            assert!(vectors(turned).iter().all(Option::is_none), "{turned}");
+        }
+    }
+}
+
+#[test]
+fn the_log_says_which_element_drops_fields() {
+    init();
+    let lines = Arc::new(Mutex::new(Vec::new()));
+    let told = lines.clone();
+    gst::log::set_threshold_for_name("motionvectormeta", gst::DebugLevel::Info);
+    gst::log::add_log_function(move |category, _, _, _, _, _, message| {
+        if category.name() == "motionvectormeta" {
+            told.lock().unwrap().push(message.get().map(|text| text.to_string()).unwrap_or_default());
+        }
+    });
+    let logged = |elements: &str| {
+        lines.lock().unwrap().clear();
+        searched_through(elements);
+        lines.lock().unwrap().clone()
+    };
+    let dropping: &[_] = if gst::version() < (1, 28, 0, 0) {
+        &["videoflip method=rotate-180", "videocrop left=16", "videobox left=-16", "compositor"]
+    } else {
+        &["compositor"]
+    };
+    for dropping in dropping {
+        let factory = dropping.split(' ').next().unwrap();
+        let lines = logged(dropping);
+        let named = lines.iter().filter(|line| line.contains(&format!("({factory})"))).count();
+        assert!(named == 1 && lines.len() == 1, "{dropping}: {lines:?}");
+    }
+    for kept in ["identity", "queue", "videoconvert ! video/x-raw,format=NV12", "videoflip method=none"] {
+        assert!(logged(kept).is_empty(), "{kept}: {:?}", logged(kept));
+    }
+}
+
 /// A sink that takes `GstVideoCropMeta`, as `fakevideosink` does: `videocrop` would leave the cropping to it.
 #[test]
 fn upstream_crops_before_our_elements() {

@@ -114,6 +114,47 @@ fn the_motion_of_the_camera_is_found() {
     }
 }
 
+/// A message and a status, no traceback, and no wait for a buffer that never comes.
+#[test]
+fn examples_tell_what_is_wrong() {
+    let scratch = Scratch::new("wrong");
+    // Zstandard's magic number, and no more.
+    fs::write(scratch.path("packed.zst"), [0x28, 0xb5, 0x2f, 0xfd, 0]).expect("a file");
+    let packed = scratch.path("packed.zst").display().to_string();
+    let searched = |settings: &str| {
+        format!(
+            "videotestsrc num-buffers=3 pattern=snow ! video/x-raw,width=64,height=48 ! motionestimate {settings}"
+        )
+    };
+    let (plain, wrong_size) = (searched("device=native"), searched("device=native block-size=5"));
+    let hierarchical = searched("device=native algorithm=hierarchical costs=confidence");
+    let missing = "filesrc location=/missing/clip ! decodebin ! videoconvert ! motionestimate";
+    for (example, arguments, code, told) in [
+        ("read_vectors.py", &[missing][..], 1, "No such file"),
+        ("read_vectors.py", &["videotestsrc ! motionestimate nonsense=1"], 1, "no property \"nonsense\""),
+        ("read_vectors.py", &["nonsense ! motionestimate"], 1, "no element \"nonsense\""),
+        ("read_vectors.py", &[&wrong_size], 1, "block size 5 is not supported"),
+        ("read_vectors.py", &["--help"], 0, "read_vectors.py [PIPELINE]"),
+        ("camera_motion.py", &[missing], 1, "No such file"),
+        ("camera_motion.py", &[&plain], 1, "set costs=confidence"),
+        ("camera_motion.py", &["videotestsrc num-buffers=2"], 1, "no frame has vectors"),
+        ("camera_motion.py", &[&hierarchical], 0, "no vectors to trust"),
+        ("camera_motion.py", &["--help"], 0, "camera_motion.py [PIPELINE]"),
+        ("read_packed.py", &["/missing/file"], 1, "No such file"),
+        ("read_packed.py", &[&packed], 1, "zstd -d"),
+        ("read_packed.py", &["--help"], 0, "read_packed.py FILE"),
+        ("flow_error.py", &["/missing/a", "/missing/b"], 1, "No such file"),
+        ("flow_error.py", &["--help"], 0, "flow_error.py FOUND.flo TRUE.flo"),
+    ] {
+        let mut python = scratch.command("/usr/bin/python3");
+        let output =
+            python.arg(root().join("examples").join(example)).args(arguments).output().expect("Python");
+        let text = text(&output);
+        assert_eq!(output.status.code(), Some(code), "{example} {arguments:?}: {text}");
+        assert!(text.contains(told) && !text.contains("Traceback"), "{example} {arguments:?}: {text}");
+    }
+}
+
 /// The first block of `language` in the README.
 fn of_readme(language: &str) -> String {
     let readme = fs::read_to_string(root().join("README.md")).expect("a README");

@@ -14,7 +14,7 @@ pub mod range;
 pub mod records;
 mod search;
 
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -44,7 +44,7 @@ byte.
 
   -o, --out FILE   where the vectors go. The file is there when it is complete and not before. If it is there already,
                    of the same video, range and properties, nothing is done. Names of other formats, such as x.csv, are
-                   refused with a command that writes them
+                   refused with a command that writes them. - is standard output, for a pipe
   -r, --range A:B  search the frames whose timestamps are at least A and less than B, in seconds: 12, 12.5, 1001/30
                    (rounded down to nanoseconds). Without A from the beginning, without B to the end. With --join:
                    what the pieces must be together (default: the whole video)
@@ -133,6 +133,12 @@ fn run(options: &Options) -> Result<(), Error> {
     let usage = |text: &str| Err(Error::Usage(text.into()));
     if let Some(out) = &options.out {
         output::check_name(out)?;
+        if output::is_standard(out) && options.json {
+            return usage("--json prints to standard output, where --out - writes the vectors: name a file");
+        }
+        if output::is_standard(out) && io::stdout().is_terminal() {
+            return usage("--out - writes packed binary, and standard output is a terminal: redirect it");
+        }
     }
     match options {
         Options { devices: true, join: false, plan: None, out: None, values, .. } if values.is_empty() => {
@@ -233,7 +239,7 @@ impl Report<'_> {
                 }
                 _ => String::new(),
             };
-            eprintln!("motion-vectors: {}: {} frames{how}", out.display(), self.frames);
+            eprintln!("motion-vectors: {}: {} frames{how}", output::shown(out), self.frames);
         }
         Ok(())
     }

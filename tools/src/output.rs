@@ -1,4 +1,4 @@
-//! Files that are there when they are complete, and not before.
+//! Files that are there when they are complete, and not before; or the standard output.
 
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -10,16 +10,48 @@ use tempfile::NamedTempFile;
 use crate::error::Error;
 use crate::records::{self, End, HEADER, Piece, Records};
 
-/// A file that is being written beside the place that it gets when it is complete.
+/// A file that is being written beside the place that it gets when it is complete, or the standard output.
 pub struct Output {
     path: PathBuf,
     /// Buffered in front of zstd: what it writes then does not depend on how long the pieces are that it gets.
     sink: BufWriter<Sink>,
 }
 
+/// Where the bytes go.
+enum Target {
+    File(NamedTempFile),
+    Standard(io::Stdout),
+}
+
+impl Write for Target {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::File(file) => file.write(bytes),
+            Self::Standard(output) => output.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::File(file) => file.flush(),
+            Self::Standard(output) => output.flush(),
+        }
+    }
+}
+
+/// Whether `path` is the standard output.
+pub fn is_standard(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// How messages call the output `path`.
+pub fn shown(path: &Path) -> impl std::fmt::Display {
+    if is_standard(path) { "standard output".into() } else { path.display().to_string() }
+}
+
 enum Sink {
-    Plain(NamedTempFile),
-    Packed(zstd::Encoder<'static, NamedTempFile>),
+    Plain(Target),
+    Packed(zstd::Encoder<'static, Target>),
     /// What it was has been taken out.
     Closed,
 }
@@ -72,11 +104,10 @@ impl Output {
     /// [`Error::Output`] if there cannot be a file.
     pub fn create(path: &Path, piece: &Piece, zstd: bool) -> Result<Self, Error> {
         let sink = || -> io::Result<Sink> {
-            let file = tempfile::Builder::new()
-                .prefix(&format!(".{}.", path.file_name().unwrap_or_default().to_string_lossy()))
-                .suffix(".part")
-                .permissions(new_file_permissions())
-                .tempfile_in(folder(path))?;
+            let file = match is_standard(path) {
+                true => Target::Standard(io::stdout()),
+                false => Target::File(temporary(path)?),
+            };
             if !zstd {
                 return Ok(Sink::Plain(file));
             }
@@ -110,7 +141,7 @@ impl Output {
     /// As [`Self::write`].
     pub fn finish(mut self, frames: u64) -> Result<(), Error> {
         self.note(&End { frames })?;
-        let close = |sink: &mut BufWriter<Sink>| -> io::Result<NamedTempFile> {
+        let close = |sink: &mut BufWriter<Sink>| -> io::Result<Target> {
             sink.flush()?;
             match mem::replace(sink.get_mut(), Sink::Closed) {
                 Sink::Plain(file) => Ok(file),
@@ -118,9 +149,14 @@ impl Output {
                 Sink::Closed => Err(io::ErrorKind::BrokenPipe.into()),
             }
         };
-        let file = close(&mut self.sink).map_err(|error| wrong(&self.path, &error))?;
-        let persisted = file.as_file().sync_all().and_then(|()| Ok(file.persist(&self.path)?));
-        persisted.map_err(|error| wrong(&self.path, &error)).map(drop)
+        let place = |target: Target| match target {
+            Target::File(file) => {
+                file.as_file().sync_all()?;
+                Ok(drop(file.persist(&self.path)?))
+            }
+            Target::Standard(mut output) => output.flush(),
+        };
+        close(&mut self.sink).and_then(place).map_err(|error| wrong(&self.path, &error))
     }
 }
 
@@ -139,6 +175,9 @@ impl Existing {
     /// # Errors
     /// [`Error::Output`] if there is another file, which is not overwritten.
     pub fn look(path: &Path, piece: &Piece) -> Result<Self, Error> {
+        if is_standard(path) {
+            return Ok(Self::Nothing);
+        }
         let other = |what: String| Err(wrong(path, &format!("{what}; delete it or choose another name")));
         match fs::metadata(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::Nothing),
@@ -172,6 +211,15 @@ pub fn difference(found: &Piece, wanted: &Piece) -> String {
     format!("{what} {found}, not {wanted}")
 }
 
+/// A file beside `path` that is removed if it gets no name.
+fn temporary(path: &Path) -> io::Result<NamedTempFile> {
+    tempfile::Builder::new()
+        .prefix(&format!(".{}.", path.file_name().unwrap_or_default().to_string_lossy()))
+        .suffix(".part")
+        .permissions(new_file_permissions())
+        .tempfile_in(folder(path))
+}
+
 fn folder(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
@@ -182,5 +230,5 @@ fn new_file_permissions() -> fs::Permissions {
 }
 
 fn wrong(path: &Path, what: &dyn std::fmt::Display) -> Error {
-    Error::Output(format!("{}: {what}", path.display()))
+    Error::Output(format!("{}: {what}", shown(path)))
 }

@@ -1,5 +1,9 @@
 //! Memory that is allocated once for frames of one size, in whole cache lines where registers are read from it.
 
+mod limits;
+
+pub use limits::available_bytes;
+
 use crate::estimator::{NATIVE, SetupError};
 
 /// A value that begins with a cache line, so that no register loaded at a multiple of its size crosses one.
@@ -67,7 +71,7 @@ pub fn zeroed<T: Copy + Default>(what: &'static str, length: u64, limit: u64) ->
     let refused = || too_large(what, needed, limit);
     let length = usize::try_from(length).ok().filter(|_| needed <= limit).ok_or_else(refused)?;
     let mut values = Vec::new();
-    values.try_reserve_exact(length).map_err(|_| refused())?;
+    values.try_reserve_exact(length).map_err(|_| too_large(what, needed, limit.min(available_bytes())))?;
     values.resize(length, T::default());
     Ok(values)
 }
@@ -75,17 +79,6 @@ pub fn zeroed<T: Copy + Default>(what: &'static str, length: u64, limit: u64) ->
 /// The error for `what`, which needs `needed` bytes.
 pub fn too_large(what: &'static str, needed: u64, limit: u64) -> SetupError {
     SetupError::Memory { device: NATIVE.into(), what, needed, limit }
-}
-
-/// The bytes a new allocation may take without driving the machine out of memory, as far as that
-/// is known.
-pub fn available_bytes() -> u64 {
-    let kibibytes = || {
-        let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-        let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-        line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()
-    };
-    kibibytes().map_or(isize::MAX as u64, |kibibytes| kibibytes.saturating_mul(1024))
 }
 
 /// The `N` values from `at` on.

@@ -12,7 +12,7 @@ use crate::tuning::Tuning;
 /// when nobody has it any more.
 ///
 /// # Errors
-/// [`SetupError::Tuning`] for more than [`Tuning::MAX_THREADS`]; [`SetupError::Device`] where the threads do not start.
+/// [`SetupError::Count`] for more than [`Tuning::MAX_THREADS`]; [`SetupError::Device`] where the threads do not start.
 pub(crate) fn pool(count: usize) -> Result<Arc<ThreadPool>, SetupError> {
     Tuning { threads: Some(count), ..Tuning::default() }.validate()?;
     static POOLS: Mutex<Vec<(usize, Weak<ThreadPool>)>> = Mutex::new(Vec::new());

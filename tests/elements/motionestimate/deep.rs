@@ -206,3 +206,32 @@ fn a_new_algorithm_keeps_the_reference_where_it_has_all_its_bits() {
     // Hierarchical search has kept eight bits of frame 2 alone.
     assert_eq!(found, [false, true, true, false, true]);
 }
+
+/// Samples of 10 or 12 bits in 16: one warning says what to set, where hierarchical search would see next to nothing.
+#[test]
+fn undeclared_depths_are_told_once() {
+    let info = info(VideoFormat::Gray16Le, SIZE);
+    let warnings = |launch: &str, depth: u32, frames: u64| -> Vec<String> {
+        let mut harness = harness(launch, &info);
+        let element = harness.find_element("motionestimate").unwrap();
+        let bus = ElementBus::new(element);
+        for time in 0..frames {
+            let deep = |x, y| deep_sample(depth, time, x, y);
+            harness.push_and_pull(buffer(&info, time, 0, deep)).unwrap();
+        }
+        let warnings = bus.iter().filter_map(|message| match message.view() {
+            gst::MessageView::Warning(warning) => Some(warning.error().to_string()),
+            _ => None,
+        });
+        warnings.collect()
+    };
+    let hierarchical = "motionestimate device=native algorithm=hierarchical";
+    for (depth, white) in [(10, 1023), (12, 4095)] {
+        let told = warnings(hierarchical, depth, 30);
+        assert!(told.len() == 1 && told[0].contains(&format!("white-level={white}")), "{depth}: {told:?}");
+        assert!(warnings(hierarchical, depth, 5).is_empty(), "{depth}: too soon");
+        assert!(warnings(&format!("{hierarchical} white-level={white}"), depth, 30).is_empty());
+        assert!(warnings("motionestimate device=native search-range=2", depth, 30).is_empty());
+    }
+    assert!(warnings(hierarchical, 16, 30).is_empty());
+}

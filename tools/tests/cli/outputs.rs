@@ -26,6 +26,29 @@ fn packed_pieces_equal_the_packed_run_and_hold_the_same() {
     }
 }
 
+/// Standard output gets what the file gets, and nothing else.
+#[test]
+fn standard_output_gets_what_a_file_gets() {
+    let clip = Clip::mp4();
+    let printed = |arguments: &[&str]| {
+        let mut command = Command::new(PROGRAM);
+        command.current_dir(clip.folder.path()).arg(&clip.video).args(arguments);
+        command.output().unwrap()
+    };
+    for zstd in [&[][..], &["--zstd"]] {
+        let expected = clip.search(":1", "file", &[&["search-range=4"], zstd].concat());
+        let run = printed(&[&["--range", ":1", "--out", "-", "search-range=4"], zstd].concat());
+        let errors = String::from_utf8_lossy(&run.stderr);
+        assert!(run.status.success() && run.stdout == expected, "{errors}");
+        assert!(errors.contains("standard output: 25 frames"), "{errors}");
+        fs::remove_file(clip.path("file")).unwrap();
+    }
+    assert_eq!(clip.files(), ["clip.mp4"]);
+    let both = printed(&["--out", "-", "--json"]);
+    assert!(both.stdout.is_empty() && both.status.code() == Some(2));
+    assert!(String::from_utf8_lossy(&both.stderr).contains("--json prints to standard output"));
+}
+
 #[test]
 fn a_plan_is_told_as_json() {
     let clip = Clip::mp4();

@@ -52,6 +52,10 @@ pub enum SetupError {
         "scene-cut compares each frame with the frame before, which is not searched: use direction=backward or both"
     )]
     SceneCut,
+    /// A number of threads or of searches in flight that is out of range.
+    #[error("{setting}: {value} is not usable: use {least} to {most}")]
+    #[allow(missing_docs)]
+    Count { setting: &'static str, value: usize, least: usize, most: usize },
     /// A tuning value that is invalid or unknown.
     #[error("tuning {field}: {reason}. Known are: {known}")]
     Tuning {

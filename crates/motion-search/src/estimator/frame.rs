@@ -1,4 +1,5 @@
 use std::any::Any;
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -82,12 +83,20 @@ impl Frame {
         Ok(Self { source, width, height, stride, format, rows: 0..height })
     }
 
-    /// A frame of these samples, rows without padding.
+    /// A frame of these samples of eight bits, rows without padding, at most [`Parameters::MAX_FRAME_SIDE`] on an axis to be
+    /// searched. A slice is copied, a [`Vec`] is not. [`Self::new`] takes other memory.
     ///
     /// # Errors
     /// [`FrameError`] as [`FrameView::new`].
-    pub fn from_samples(samples: Vec<u8>, width: usize, height: usize) -> Result<Self, FrameError> {
-        Self::new(Arc::new(samples), width, height, width)
+    pub fn from_samples<'a>(
+        samples: impl Into<Cow<'a, [u8]>>,
+        width: usize,
+        height: usize,
+    ) -> Result<Self, FrameError> {
+        let samples = samples.into();
+        // Nothing is copied in vain.
+        FrameView::new(&samples, width, height, width)?;
+        Self::new(Arc::new(samples.into_owned()), width, height, width)
     }
 
     /// A frame whose sample at `(x, y)` is `sample(x, y)`.
@@ -96,7 +105,7 @@ impl Frame {
     /// If `width` or `height` is 0.
     pub fn from_fn(width: usize, height: usize, mut sample: impl FnMut(usize, usize) -> u8) -> Self {
         let samples = (0..height).flat_map(|y| (0..width).map(move |x| (x, y))).map(|(x, y)| sample(x, y));
-        Self::from_samples(samples.collect(), width, height)
+        Self::from_samples(samples.collect::<Vec<_>>(), width, height)
             .unwrap_or_else(|error| panic!("no such frame: {error}"))
     }
 
@@ -231,6 +240,18 @@ mod tests {
         assert_ne!(frame, Frame::from_fn(5, 3, |x, y| (x + 10 * y) as u8 + u8::from((x, y) == (4, 2))));
         assert_ne!(frame, Frame::from_fn(3, 5, |x, y| (x + 10 * y) as u8));
         assert!(Frame::from_samples(vec![0; 14], 5, 3).is_err());
+        // Slices, arrays and vectors, of which the last is not copied.
+        let samples: Vec<u8> = (0..15).collect();
+        for frame in [
+            Frame::from_samples(&samples[..], 5, 3),
+            Frame::from_samples(&samples, 5, 3),
+            Frame::from_samples(b"0123456789abcde", 5, 3),
+        ] {
+            assert_eq!(frame.unwrap().view().size(), (5, 3));
+        }
+        assert!(Frame::from_samples(&samples[1..], 5, 3).is_err());
+        let address = samples.as_ptr();
+        assert_eq!(Frame::from_samples(samples, 5, 3).unwrap().source.bytes().as_ptr(), address);
     }
 
     #[test]

@@ -28,6 +28,7 @@ pub(crate) mod units;
 mod vector;
 mod window;
 
+pub(crate) use costs::Doubt;
 pub use costs::{CostKind, CostKinds};
 pub(crate) use device::NATIVE;
 pub use device::{Device, DeviceInfo, Launcher, Launching, Request, Ticket, search};

@@ -3,7 +3,7 @@ use std::ops::RangeInclusive;
 use serde::{Deserialize, Serialize};
 
 use super::pyramid::{self, Quality};
-use super::{CostKind, CostKinds, Grid, Prediction, References, SetupError, SubSample, Window};
+use super::{CostKind, CostKinds, Doubt, Grid, Prediction, References, SetupError, SubSample, Window};
 
 /// Which vectors are found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -236,15 +236,19 @@ impl Parameters {
         if self.algorithm == Algorithm::Hierarchical { Metric::Sad } else { self.metric }
     }
 
-    /// What is computed for [`Self::costs`]: those without [`CostKind::Confidence`], and what that is made of.
+    /// What is computed for [`Self::costs`]: those, and what [`CostKind::Confidence`] is made of.
     pub(crate) fn computed_costs(&self) -> CostKinds {
         let sources: &[CostKind] = match self.algorithm {
             Algorithm::Hierarchical => &[CostKind::Intra, CostKind::Satd],
             Algorithm::Full | Algorithm::ThreeStep => &[CostKind::Second],
         };
         let sources = if self.costs.contains(CostKind::Confidence) { sources } else { &[] };
-        let own = self.costs.iter().filter(|&kind| kind != CostKind::Confidence);
-        own.chain(sources.iter().copied()).collect()
+        self.costs.iter().chain(sources.iter().copied()).collect()
+    }
+
+    /// How far [`CostKind::Confidence`] is doubted.
+    pub(crate) fn doubt(&self) -> Doubt {
+        Doubt::new(self.algorithm, self.metric_of_costs(), self.block_size)
     }
 
     /// The grid of blocks over the frame.

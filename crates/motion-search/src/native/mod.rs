@@ -137,7 +137,7 @@ impl Native {
     /// The same with room for `depth` frames in flight, at least 1; slots are empty afterwards.
     ///
     /// # Errors
-    /// [`SetupError::Tuning`] for more than [`Tuning::MAX_DEPTH`]; [`SetupError::Memory`] if the frames do not fit into
+    /// [`SetupError::Count`] for more than [`Tuning::MAX_DEPTH`]; [`SetupError::Memory`] if the frames do not fit into
     /// memory.
     pub fn with_depth(mut self, depth: usize) -> Result<Self, SetupError> {
         let depth = depth.max(1);

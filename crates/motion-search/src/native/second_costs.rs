@@ -1,4 +1,4 @@
-//! The second least cost of blocks: how much worse the best other match is.
+//! The least costs of blocks near their vectors and far from them: how much worse the best other match is.
 //!
 //! Every candidate is computed: bounds exclude those that are worse than the best one, not than the second best.
 
@@ -15,8 +15,8 @@ const BEYOND: i32 = 4;
 /// Candidates that are compared together.
 const TOGETHER: usize = 32;
 
-/// A row of blocks whose second least costs are wanted.
-pub struct SecondCosts<'a, I> {
+/// A row of blocks whose least costs near and far are wanted.
+pub struct SecondCosts<'a, F> {
     /// What was searched for: not by hierarchical search, which has no window.
     pub parameters: &'a Parameters,
     /// The current frame.
@@ -27,12 +27,20 @@ pub struct SecondCosts<'a, I> {
     pub row: usize,
     /// Its vectors.
     pub vectors: &'a [MotionVector],
-    /// Where the costs go, one a block: the least cost of the candidates at least two samples away from the vector on
-    /// one axis, [`u32::MAX`] without such a candidate.
-    pub costs: I,
+    /// Takes the costs of each column.
+    pub found: F,
 }
 
-impl<'a, I: Iterator<Item = &'a mut u32>> SecondCosts<'a, I> {
+/// The least costs of a block's candidates, [`u32::MAX`] without such a candidate.
+#[derive(Clone, Copy, Debug)]
+pub struct LeastCosts {
+    /// Of those less than two samples away from the vector on both axes.
+    pub near: u32,
+    /// Of the others.
+    pub far: u32,
+}
+
+impl<F: FnMut(usize, LeastCosts)> SecondCosts<'_, F> {
     /// Computes them, in memory of `pool`.
     pub fn write(self, instructions: Instructions, pool: &RecordPool<Line>) {
         by_cost!(self.parameters, C, run => {
@@ -41,7 +49,7 @@ impl<'a, I: Iterator<Item = &'a mut u32>> SecondCosts<'a, I> {
             let bytes = samples * size_of::<<C as Cost>::Sample>();
             let mut lines = pool.take(bytes.div_ceil(size_of::<Line>()));
             let samples = bytemuck::cast_slice_mut(&mut lines);
-            run(instructions, SecondWork::<I, C> { job: self, area, samples })
+            run(instructions, SecondWork::<F, C> { job: self, area, samples })
         });
     }
 }
@@ -69,23 +77,23 @@ impl SearchArea {
     }
 }
 
-struct SecondWork<'a, 'm, I, C: Cost> {
-    job: SecondCosts<'a, I>,
+struct SecondWork<'a, 'm, F, C: Cost> {
+    job: SecondCosts<'a, F>,
     area: SearchArea,
     samples: &'m mut [C::Sample],
 }
 
-impl<'a, I: Iterator<Item = &'a mut u32>, C: Cost, E: CandidateEngine> Work<E> for SecondWork<'a, '_, I, C> {
+impl<F: FnMut(usize, LeastCosts), C: Cost, E: CandidateEngine> Work<E> for SecondWork<'_, '_, F, C> {
     #[inline(always)]
     fn run(self, engine: E) {
-        let SecondCosts { parameters, current, reference, row, vectors, costs } = self.job;
+        let SecondCosts { parameters, current, reference, row, vectors, mut found } = self.job;
         let SearchArea { window: all, pitch, rows } = self.area;
         let side = parameters.block_size;
         let top = (row * side) as i32;
         let (area, block_rows) = self.samples.split_at_mut(pitch * rows);
         read(reference, (all.x0(), top + all.y0()), &mut area[..pitch * rows], pitch);
         read(current, (0, top), &mut block_rows[..pitch * side], pitch);
-        for ((column, vector), cost) in vectors.iter().enumerate().zip(costs) {
+        for (column, vector) in vectors.iter().enumerate() {
             let left = column * side;
             let candidates = Candidates::new(&block_rows[left..], &*area, pitch, side);
             let window =
@@ -93,22 +101,30 @@ impl<'a, I: Iterator<Item = &'a mut u32>, C: Cost, E: CandidateEngine> Work<E> f
             let is_near = |units: i16, samples: i32| {
                 (UNITS_PER_SAMPLE * samples - i32::from(units)).abs() < 2 * UNITS_PER_SAMPLE
             };
-            let mut least = u32::MAX;
+            let mut least = LeastCosts { near: u32::MAX, far: u32::MAX };
             for y in window.y0()..=window.y1() {
                 let start = (y - all.y0()) as usize * pitch + left;
+                let is_near_row = is_near(vector.y, y);
                 let mut x = window.x0();
                 while x <= window.x1() {
-                    let (mut offsets, mut found, mut count) = ([0; TOGETHER], [u32::MAX; TOGETHER], 0);
-                    while x <= window.x1() && count < TOGETHER {
-                        offsets[count] = (start + (x - all.x0()) as usize) as u32;
-                        count += usize::from(!(is_near(vector.y, y) && is_near(vector.x, x)));
-                        x += 1;
+                    let (mut offsets, mut costs) = ([0; TOGETHER], [u32::MAX; TOGETHER]);
+                    let count = TOGETHER.min((window.x1() - x + 1) as usize);
+                    for (offset, x) in offsets[..count].iter_mut().zip(x..) {
+                        *offset = (start + (x - all.x0()) as usize) as u32;
                     }
-                    C::costs(engine, &candidates, (&[0; TOGETHER][..count], &offsets[..count]), &mut found);
-                    least = found[..count].iter().fold(least, |least, cost| least.min(*cost));
+                    C::costs(engine, &candidates, (&[0; TOGETHER][..count], &offsets[..count]), &mut costs);
+                    for (cost, x) in costs[..count].iter().zip(x..) {
+                        let least = if is_near_row && is_near(vector.x, x) {
+                            &mut least.near
+                        } else {
+                            &mut least.far
+                        };
+                        *least = (*least).min(*cost);
+                    }
+                    x += count as i32;
                 }
             }
-            *cost = least;
+            found(column, least);
         }
     }
 }

@@ -167,7 +167,11 @@ impl BuildContext<'_> {
             |four_samples| program::options(file, four_samples, self.parameters, group_size) + options;
         let (source, kernel) = (file.source(), self.kernel.name());
         let program = program::build_for_four_samples(self.context, self.device, kernel, &source, options)?;
-        program.kernel(name).map_err(|error| self.device.refused(error))
+        let refused = |error| {
+            program::not_launched(error, kernel, &self.device.name)
+                .unwrap_or_else(|| self.device.refused(error))
+        };
+        program.kernel(name).map_err(refused)
     }
 
     /// Samples of a word: `WORD_SAMPLES` in `common.cl`.

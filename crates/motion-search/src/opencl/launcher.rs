@@ -29,6 +29,9 @@ impl Error {
     /// What the API does not offer, or an object of the other API.
     pub(super) const UNSUPPORTED: Self = Self { call: "a call", code: -59 };
 
+    /// A kernel takes local memory as an argument, for which CUDA has none.
+    pub(super) const LOCAL_MEMORY: Self = Self { call: "local memory as an argument of a kernel", code: 801 };
+
     /// Whether there is too little memory.
     pub(super) fn is_out_of_memory(&self) -> bool {
         matches!(self.code, -4 | -5 | -61 | 2)
@@ -60,6 +63,7 @@ impl fmt::Display for Error {
             218 => "invalid PTX",
             700 => "illegal address",
             719 => "launch failed",
+            801 => "not supported by CUDA",
             i32::MIN => return f.write_str("no answer"),
             _ => "error",
         };

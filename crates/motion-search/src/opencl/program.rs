@@ -6,7 +6,7 @@ use std::{io, panic, thread};
 
 use super::context::Context;
 use super::device::OpenClDevice;
-use super::launcher::LoadedProgram;
+use super::launcher::{self, LoadedProgram};
 use crate::compilation::{self, Compilation};
 use crate::estimator::{Launcher, Parameters, SetupError};
 use crate::tuning::Kernel;
@@ -138,8 +138,21 @@ pub(super) fn build(
         compilation::tell(&Compilation { device: &device.name, kernels, took: Some(began.elapsed()) });
         built.map_err(|(error, log)| {
             let log = if log.is_empty() { error.to_string() } else { log };
-            SetupError::KernelBuild { kernel, device: device.name.clone(), log }
+            let build = SetupError::KernelBuild { kernel, device: device.name.clone(), log };
+            not_launched(error, kernel, &device.name).unwrap_or(build)
         })
+    })
+}
+
+/// The error for a `kernel` on `device` that CUDA cannot launch, if `error` says that.
+pub(super) fn not_launched(error: launcher::Error, kernel: &'static str, device: &str) -> Option<SetupError> {
+    (error == launcher::Error::LOCAL_MEMORY).then(|| SetupError::KernelUnsupported {
+        kernel,
+        device: device.to_owned(),
+        reason: "CUDA cannot launch kernels that take local memory as an argument, as those of the papers do"
+            .into(),
+        advice: "choose launcher=opencl in the tuning or MOTION_SEARCH_LAUNCHER=opencl, or kernel=auto"
+            .into(),
     })
 }
 
@@ -201,6 +214,18 @@ pub fn try_build(device: &OpenClDevice, source: &str) -> Result<(), SetupError> 
 mod tests {
     use super::*;
     use crate::opencl::devices;
+
+    #[test]
+    fn what_cuda_cannot_launch_is_told() {
+        let error = not_launched(launcher::Error::LOCAL_MEMORY, "reference", "a GPU").unwrap().to_string();
+        for part in
+            ["reference", "a GPU", "CUDA cannot launch", "local memory", "launcher=opencl", "kernel=auto"]
+        {
+            assert!(error.contains(part), "{part}: {error}");
+        }
+        let other = launcher::Error { call: "cuModuleLoadData", code: 200 };
+        assert!(not_launched(other, "reference", "a GPU").is_none());
+    }
 
     /// PoCL's compiler, of such a sum, needs about 10 MiB.
     #[test]

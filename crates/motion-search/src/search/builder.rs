@@ -58,8 +58,8 @@ impl MotionSearchBuilder {
         self
     }
 
-    /// The longest vector to the left and to the right, and up and down, in samples: by default 16 and 16.
-    /// [`Algorithm::Hierarchical`] ignores it.
+    /// The longest vector to the left and to the right, and up and down, in samples: by default 16 and 16, at most
+    /// [`MAX_DISPLACEMENT`](crate::estimator::MAX_DISPLACEMENT). [`Algorithm::Hierarchical`] ignores it.
     pub fn search_range(mut self, x: u32, y: u32) -> Self {
         // What does not fit is refused by `build`, as everything else that is too long.
         let range = |samples| i32::try_from(samples).unwrap_or(i32::MAX);
@@ -67,7 +67,8 @@ impl MotionSearchBuilder {
         self
     }
 
-    /// How much finer than a sample the vectors are. By default [`SubSample::None`]: whole samples.
+    /// How much finer than a sample the vectors are. By default [`SubSample::None`]: whole samples. For
+    /// [`Algorithm::Hierarchical`], whose vectors are finer, nothing else is allowed.
     pub fn sub_sample(mut self, sub_sample: SubSample) -> Self {
         self.sub_sample = sub_sample;
         self
@@ -79,7 +80,7 @@ impl MotionSearchBuilder {
         self
     }
 
-    /// How blocks are compared. By default [`Metric::Sad`].
+    /// How blocks are compared. By default [`Metric::Sad`]. [`Metric::Ssd`] takes samples of at most 10 bits.
     pub fn metric(mut self, metric: Metric) -> Self {
         self.metric = metric;
         self
@@ -168,6 +169,7 @@ impl MotionSearchBuilder {
             ..Parameters::new(width, height, self.block_size, Window::symmetric(x, y)?)
         };
         let tuning = Tuning { depth: Some(self.in_flight), threads: self.threads, ..Tuning::default() };
+        tuning.check_counts("in_flight")?;
         let (session, choice) =
             backend::open(&self.device, self.kernel, &tuning, self.grouping, &parameters)?;
         Ok(MotionSearch::with(session, choice))

@@ -87,8 +87,18 @@ fn settings_that_cannot_be_are_typed_errors() {
     assert!(matches!(error(builder().block_size(0)), SetupError::BlockSize { .. }));
     assert!(matches!(error(builder().search_range(u32::MAX, 1)), SetupError::Window { .. }));
     assert!(matches!(error(builder().bit_depth(0)), SetupError::BitDepth { .. }));
-    assert!(matches!(error(builder().in_flight(0)), SetupError::Tuning { .. }));
-    assert!(matches!(error(builder().threads(usize::MAX)), SetupError::Tuning { .. }));
+    // They name methods of the builder, and what these take.
+    for (builder, text) in [
+        (builder().in_flight(0), "in_flight: 0 is not usable: use 1 to 16"),
+        (builder().in_flight(17), "in_flight: 17 is not usable: use 1 to 16"),
+        (builder().threads(1025), "threads: 1025 is not usable: use 0 to 1024"),
+        (
+            builder().threads(usize::MAX).device("all"),
+            &format!("threads: {} is not usable: use 0 to 1024", usize::MAX),
+        ),
+    ] {
+        assert_eq!(error(builder).to_string(), text);
+    }
     assert!(matches!(error(builder().device("no such device")), SetupError::NoSuchDevice { .. }));
     assert!(matches!(error(builder().device("gpu@,native")), SetupError::DeviceUnsupported { .. }));
     let hierarchical = builder().algorithm(Algorithm::Hierarchical);

@@ -9,11 +9,11 @@ use super::cost_rows::{CostRow, RowBuffers, RowMemory};
 use super::tiles::TileSample;
 use super::{SearchedFrames, Stage};
 use crate::estimator::{
-    Algorithm, CostKind, CostKinds, EstimateError, FrameView, MotionVector, Output, Parameters,
-    PooledRecords, RecordPool, SetupError,
+    Algorithm, CostKind, CostKinds, EstimateError, FrameView, Output, Parameters, PooledRecords, RecordPool,
+    SetupError,
 };
 use crate::memory::Line;
-use crate::native::second_costs::SecondCosts;
+use crate::native::second_costs::{LeastCosts, SecondCosts};
 use crate::simd::Instructions;
 use crate::simd::Level;
 
@@ -38,7 +38,7 @@ struct CostStage<S: TileSample> {
     /// The eight bits of deeper reference frames.
     lowered: RecordPool<u8>,
     memory: RowMemory<S>,
-    /// Those of the output, if they differ from those of `parameters`, which they are made of.
+    /// Those of the output, if they are made of those of `parameters`.
     made: Option<CostKinds>,
     /// Memory of [`CostKind::Second`].
     second: RecordPool<Line>,
@@ -49,7 +49,7 @@ impl<S: TileSample> CostStage<S> {
         let costs = parameters.computed_costs();
         Self {
             parameters: Parameters { costs, ..parameters.clone() },
-            made: (costs != parameters.costs).then_some(parameters.costs),
+            made: parameters.costs.contains(CostKind::Confidence).then_some(parameters.costs),
             instructions,
             costs: RecordPool::default(),
             lowered: RecordPool::default(),
@@ -87,40 +87,53 @@ impl<S: TileSample> Stage for CostStage<S> {
             |buffers, (row, costs)| {
                 let (frames, field) = ([&current, &reference, &predicted_from], &output.vectors);
                 S::run(*instructions, CostRow { parameters, frames, field, row, buffers, costs });
-                if let Some(index) = parameters.costs.iter().position(|kind| kind == CostKind::Second) {
-                    let costs = costs.iter_mut().skip(index).step_by(kinds);
+                let [far_at, near_at] = [CostKind::Second, CostKind::Confidence]
+                    .map(|wanted| parameters.costs.iter().position(|kind| kind == wanted));
+                if let Some(far_at) = far_at {
+                    let found = |column, least: LeastCosts| {
+                        let block = &mut costs[column * kinds..][..kinds];
+                        block[far_at] = least.far;
+                        if let Some(near_at) = near_at {
+                            block[near_at] = least.near;
+                        }
+                    };
                     let vectors = &field[row * grid.columns..][..grid.columns];
                     let (current, reference) = (&current, &reference);
-                    SecondCosts { parameters, current, reference, row, vectors, costs }
+                    SecondCosts { parameters, current, reference, row, vectors, found }
                         .write(*instructions, second);
                 }
             },
         );
         output.costs = Some(match self.made {
             None => costs,
-            Some(kinds) => self.make(kinds, &costs, &output.vectors),
+            Some(kinds) => self.make(kinds, &costs, output.vectors.len()),
         });
         Ok(())
     }
 }
 
 impl<S: TileSample> CostStage<S> {
-    /// The numbers of `kinds`, among them [`CostKind::Confidence`], made of those that it needs.
-    fn make(&self, kinds: CostKinds, computed: &[u32], vectors: &[MotionVector]) -> PooledRecords<u32> {
+    /// The numbers of `kinds`, among them [`CostKind::Confidence`], made of those that it needs. Of full and three-step
+    /// search its place in `computed` has the least cost near the vector.
+    fn make(&self, kinds: CostKinds, computed: &[u32], blocks: usize) -> PooledRecords<u32> {
         let sources = self.parameters.costs;
         let place = |kind| sources.iter().position(|source| source == kind);
         let places: Vec<_> = kinds.iter().map(place).collect();
-        let [satd, intra, second] = [CostKind::Satd, CostKind::Intra, CostKind::Second].map(place);
-        let mut costs = self.costs.take(vectors.len() * kinds.count());
-        let blocks = computed.chunks_exact(sources.count()).zip(vectors);
-        for (made, (computed, vector)) in costs.chunks_exact_mut(kinds.count()).zip(blocks) {
+        let (cost, other) = match self.parameters.algorithm {
+            Algorithm::Hierarchical => (CostKind::Satd, CostKind::Intra),
+            Algorithm::Full | Algorithm::ThreeStep => (CostKind::Confidence, CostKind::Second),
+        };
+        let (cost, other) = (place(cost), place(other));
+        let doubt = self.parameters.doubt();
+        let mut costs = self.costs.take(blocks * kinds.count());
+        let blocks = computed.chunks_exact(sources.count());
+        for (made, computed) in costs.chunks_exact_mut(kinds.count()).zip(blocks) {
             let of = |place: Option<usize>| place.map_or(0, |place| computed[place]);
-            let (cost, other) = match self.parameters.algorithm {
-                Algorithm::Hierarchical => (of(satd), of(intra)),
-                Algorithm::Full | Algorithm::ThreeStep => (vector.cost, of(second)),
-            };
-            for (made, place) in made.iter_mut().zip(&places) {
-                *made = place.map_or_else(|| CostKind::confidence(cost, other), |place| computed[place]);
+            for ((made, kind), place) in made.iter_mut().zip(kinds.iter()).zip(&places) {
+                *made = match kind {
+                    CostKind::Confidence => doubt.confidence(of(cost), of(other)),
+                    _ => of(*place),
+                };
             }
         }
         costs

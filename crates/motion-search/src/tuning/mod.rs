@@ -115,10 +115,25 @@ impl Tuning {
         }
     }
 
+    /// Checks the numbers of threads and of searches in flight, whose setting is called `depth`.
+    ///
+    /// # Errors
+    /// [`SetupError::Count`].
+    pub(crate) fn check_counts(&self, depth: &'static str) -> Result<(), SetupError> {
+        let counts =
+            [(depth, self.depth, 1, Self::MAX_DEPTH), ("threads", self.threads, 0, Self::MAX_THREADS)];
+        for (setting, value, least, most) in counts {
+            if let Some(value) = value.filter(|value| !(least..=most).contains(value)) {
+                return Err(SetupError::Count { setting, value, least, most });
+            }
+        }
+        Ok(())
+    }
+
     /// Checks the ranges of the values.
     ///
     /// # Errors
-    /// [`SetupError::Tuning`] for a number out of range.
+    /// [`SetupError::Tuning`] for a number out of range, [`SetupError::Count`] for one of threads or searches.
     pub fn validate(&self) -> Result<(), SetupError> {
         let wrong = |field: &'static str, reason: String| {
             Err(SetupError::Tuning { field: field.into(), reason, known: Self::FIELDS.join(", ") })
@@ -134,12 +149,7 @@ impl Tuning {
                 return wrong(field, "0 is too few: use 1 or more".into());
             }
         }
-        if let Some(depth) = self.depth.filter(|depth| !(1..=Self::MAX_DEPTH).contains(depth)) {
-            return wrong("depth", format!("{depth} is not usable: use 1 to {}", Self::MAX_DEPTH));
-        }
-        if let Some(threads) = self.threads.filter(|&threads| threads > Self::MAX_THREADS) {
-            return wrong("threads", format!("{threads} is not usable: use 0 to {}", Self::MAX_THREADS));
-        }
+        self.check_counts("depth")?;
         match self.launch {
             Some(Launch::Queues(queues)) if !(1..=Self::MAX_QUEUES).contains(&queues) => {
                 wrong("queues", format!("{queues} is not usable: use 1 to {}", Self::MAX_QUEUES))
@@ -175,14 +185,19 @@ mod tests {
             (Tuning { launches: Some(0), ..good }, "launches"),
             (Tuning { run: Some(0), ..good }, "run"),
             (Tuning { blocks_down: Some(0), ..good }, "blocks-down"),
-            (Tuning { depth: Some(0), ..good }, "depth"),
-            (Tuning { depth: Some(17), ..good }, "depth"),
-            (Tuning { threads: Some(1025), ..good }, "threads"),
             (Tuning { launch: Some(Launch::Queues(0)), ..good }, "queues"),
             (Tuning { launch: Some(Launch::Queues(65)), ..good }, "queues"),
         ] {
             let error = bad.validate().unwrap_err();
             assert!(matches!(&error, SetupError::Tuning { field, .. } if field == name), "{error}");
+        }
+        for (bad, name) in [
+            (Tuning { depth: Some(0), ..good }, "depth"),
+            (Tuning { depth: Some(17), ..good }, "depth"),
+            (Tuning { threads: Some(1025), ..good }, "threads"),
+        ] {
+            let error = bad.validate().unwrap_err();
+            assert!(matches!(&error, SetupError::Count { setting, .. } if *setting == name), "{error}");
         }
     }
 }

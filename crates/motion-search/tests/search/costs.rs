@@ -3,7 +3,7 @@
 
 use motion_search::backend::{self, DeviceSelector, Grouping};
 use motion_search::estimator::{
-    Algorithm, CostKind, CostKinds, EstimateError, Frame, MotionVector, Output, Parameters, Quality,
+    Algorithm, CostKind, CostKinds, EstimateError, Frame, Metric, MotionVector, Output, Parameters, Quality,
     SetupError, SubSample, Window, oracle,
 };
 use motion_search::native::{Level, Native};
@@ -249,6 +249,76 @@ fn panned(time: i32, noise: &mut Noise) -> Frame {
         let sample = if x < 112 { 90 } else { 50 + texture(right, down) };
         (sample + i32::from(noise.next() % 16) - 8) as u8
     })
+}
+
+/// In snow every vector is chance, whatever the block size, the window, the metric and the algorithm: few are trusted.
+#[test]
+fn noise_is_seldom_trusted() {
+    let mut noise = Noise::new(11);
+    let [reference, current] = [0, 1].map(|_| Frame::from_fn(192, 128, |_, _| noise.next()));
+    let costs = [CostKind::Confidence].into_iter().collect();
+    for algorithm in [Algorithm::Full, Algorithm::ThreeStep, Algorithm::Hierarchical] {
+        for (side, range) in [(4, 2), (4, 6), (8, 4), (16, 8)] {
+            for (metric, sub_sample) in [
+                (Metric::Sad, SubSample::None),
+                (Metric::Sad, SubSample::Quarter),
+                (Metric::Ssd, SubSample::Half),
+            ] {
+                let sub_sample =
+                    if algorithm == Algorithm::Hierarchical { SubSample::None } else { sub_sample };
+                let parameters = Parameters::new(192, 128, side, Window::symmetric(range, range).unwrap());
+                let parameters = Parameters { algorithm, costs, metric, sub_sample, ..parameters };
+                let field = oracle::search(&parameters, &current.view(), &reference.view());
+                let found =
+                    apply(&parameters, Level::best(), [&current, &reference], &field.vectors).unwrap();
+                let trusted = found.iter().filter(|&&confidence| confidence >= CostKind::TRUSTED).count();
+                // One in a thousand of 1536 blocks of 4, and what chance adds.
+                let most = if side == 4 { 6 } else { 2 };
+                assert!(trusted <= most, "{trusted} of {}: {parameters:?}", found.len());
+            }
+        }
+    }
+}
+
+/// The rule of docs/recipes.md for blocks that move, in a still scene whose light changes, and in one that moves.
+#[test]
+fn a_change_of_light_is_no_motion() {
+    type Light = fn(f64) -> f64;
+    let lights: [Light; 6] = [
+        |s| s,
+        |s| s + 40.0,
+        |s| s - 30.0,
+        |s| 0.75 * s,
+        |s| 255.0 * (s / 255.0).powf(1.4),
+        |s| 255.0 * (s / 255.0).powf(0.7),
+    ];
+    let scene = |time, light: Light, seed| {
+        let frame = panned(time, &mut Noise::new(seed));
+        let view = frame.view();
+        Frame::from_fn(320, 192, |x, y| light(view.sample(x as i32, y as i32).into()).clamp(0.0, 255.0) as u8)
+    };
+    let wanted: CostKinds = [CostKind::Zero, CostKind::Satd, CostKind::Confidence].into_iter().collect();
+    for algorithm in [Algorithm::Full, Algorithm::Hierarchical] {
+        let moving = |current: &Frame, reference: &Frame| {
+            let parameters = Parameters::new(320, 192, 16, Window::symmetric(8, 8).unwrap());
+            let parameters = Parameters { algorithm, costs: wanted, ..parameters };
+            let field = oracle::search(&parameters, &current.view(), &reference.view());
+            let costs = apply(&parameters, Level::best(), [current, reference], &field.vectors).unwrap();
+            let moves = |(vector, costs): (&MotionVector, &[u32])| {
+                let length = f64::from(vector.x).hypot(vector.y.into()) / f64::from(algorithm.scale());
+                let [zero, satd, confidence] = costs.try_into().unwrap();
+                length > 0.5 && 4 * satd < 3 * zero && confidence >= CostKind::TRUSTED
+            };
+            field.vectors.iter().zip(costs.chunks(3)).filter(|&block| moves(block)).count()
+        };
+        let still = scene(0, lights[0], 3);
+        for (index, light) in lights.into_iter().enumerate() {
+            let found = moving(&scene(0, light, 4), &still);
+            assert!(found <= 2, "{algorithm:?}: {found} of 240 blocks in light {index}");
+        }
+        let found = moving(&scene(1, lights[0], 4), &still);
+        assert!(found > 100, "{algorithm:?}: {found} of 156 blocks that move");
+    }
 }
 
 /// The area under the curve: the probability that a right vector has more confidence than a wrong one.

@@ -195,6 +195,6 @@ fn wrong_use_is_an_error_and_stops_nothing() {
     for depth in [0, 17] {
         let tuning = Tuning { depth: Some(depth), ..Tuning::default() };
         let refused = backend::open_device(&DeviceSelector::Native, Kernel::Auto, &tuning, &parameters());
-        assert!(matches!(refused.err(), Some(SetupError::Tuning { .. })));
+        assert!(matches!(refused.err(), Some(SetupError::Count { .. })));
     }
 }

@@ -121,8 +121,8 @@ fn settings() {
     panics("clipped", || window().clipped(5..=-5, 0..=0));
     panics("clipped", || window().clipped(0..=0, 1..=i32::MAX));
     assert!(!window().contains((i32::MIN, i32::MAX)));
-    fails("threads", native().with_threads(usize::MAX), |error| matches!(error, SetupError::Tuning { .. }));
-    fails("depth", native().with_depth(usize::MAX), |error| matches!(error, SetupError::Tuning { .. }));
+    fails("threads", native().with_threads(usize::MAX), |error| matches!(error, SetupError::Count { .. }));
+    fails("depth", native().with_depth(usize::MAX), |error| matches!(error, SetupError::Count { .. }));
     assert!(Kernel::ThreeStep.check_algorithm(Algorithm::Full, "native").is_err());
     assert!(Native::with_kernel(parameters(), Kernel::ThreeStep, Level::best()).is_err());
     let threads = Tuning { threads: Some(usize::MAX), ..Tuning::default() };

@@ -3,7 +3,7 @@
 use std::array::from_fn;
 
 use super::interpolation::{half_sample, quarter_sample};
-use crate::estimator::{Algorithm, CostKind, FrameView, MotionVector, Parameters};
+use crate::estimator::{Algorithm, CostKind, FrameView, Metric, MotionVector, Parameters};
 
 /// The 4 x 4 Hadamard matrix, whose rows are in no particular order: sums of absolute values do not depend on it.
 const HADAMARD: [[i32; 4]; 4] = [[1, 1, 1, 1], [1, -1, 1, -1], [1, 1, -1, -1], [1, -1, -1, 1]];
@@ -65,6 +65,29 @@ impl SearchedSamples {
     }
 }
 
+/// The most of 0 to 255 at which a match that costs `cost` leaves no more of the cost of another explanation than that asks.
+fn confidence(parameters: &Parameters, cost: u32, other: u32) -> u32 {
+    // What remains of the other cost at 64, of 40 times the side.
+    let most = 40 * parameters.block_size as i64;
+    let noise = if parameters.algorithm == Algorithm::Hierarchical { 64 } else { 96 };
+    let rest = most - noise.max(most / 8);
+    let (rest, most) = match parameters.metric_of_costs() {
+        Metric::Sad => (rest, most),
+        Metric::Ssd => (rest * rest, most * most),
+    };
+    let is_reached = |confidence: &i64| {
+        // What remains at `confidence`, and the whole of it.
+        let (remaining, whole) = match confidence {
+            ..=64 => (64 * most - confidence * (most - rest), 64 * most),
+            _ => ((255 - confidence) * rest, 191 * most),
+        };
+        i128::from(cost) * i128::from(whole) <= i128::from(other) * i128::from(remaining)
+    };
+    let is_known = other != u32::MAX && cost < other;
+    let reached = (0..=255).rev().find(is_reached).filter(|_| is_known);
+    reached.unwrap_or(0) as u32
+}
+
 #[derive(Clone, Copy)]
 struct CostedBlock<'a> {
     parameters: &'a Parameters,
@@ -92,16 +115,17 @@ impl CostedBlock<'_> {
                 let (right, down) = (self.quarters(self.vector.x), self.quarters(self.vector.y));
                 self.satd(|x, y| self.reference.between(4 * x + right, 4 * y + down))
             }
-            CostKind::Second => self.second(),
+            CostKind::Second => self.least_cost(|is_near| !is_near),
             CostKind::Variance => self.variance(),
-            CostKind::Confidence => match self.parameters.algorithm {
-                Algorithm::Hierarchical => {
-                    CostKind::confidence(self.cost(CostKind::Satd), self.cost(CostKind::Intra))
-                }
-                Algorithm::Full | Algorithm::ThreeStep => {
-                    CostKind::confidence(self.vector.cost, self.cost(CostKind::Second))
-                }
-            },
+            CostKind::Confidence => {
+                let (cost, other) = match self.parameters.algorithm {
+                    Algorithm::Hierarchical => (self.cost(CostKind::Satd), self.cost(CostKind::Intra)),
+                    Algorithm::Full | Algorithm::ThreeStep => {
+                        (self.least_cost(|is_near| is_near), self.cost(CostKind::Second))
+                    }
+                };
+                confidence(self.parameters, cost, other)
+            }
         }
     }
 
@@ -154,11 +178,13 @@ impl CostedBlock<'_> {
         costs.into_iter().min().expect("there are four")
     }
 
-    fn second(&self) -> u32 {
+    /// The least cost of the candidates that are near, less than two samples away from the vector on both axes, or of the
+    /// others, as `counts` says.
+    fn least_cost(&self, counts: impl Fn(bool) -> bool) -> u32 {
         let ((left, top), side) = (self.origin(), self.side());
-        let is_far = |&(x, y): &(i32, i32)| {
+        let is_counted = |&(x, y): &(i32, i32)| {
             let (right, down) = (4 * x - i32::from(self.vector.x), 4 * y - i32::from(self.vector.y));
-            right.abs().max(down.abs()) >= 2 * 4
+            counts(right.abs().max(down.abs()) < 2 * 4)
         };
         let cost = |(right, down): (i32, i32)| -> u32 {
             let places = (top..top + side).flat_map(|y| (left..left + side).map(move |x| (x, y)));
@@ -168,7 +194,7 @@ impl CostedBlock<'_> {
             places.map(|place| self.parameters.metric.term(difference(place))).sum()
         };
         let candidates = self.parameters.window_of_block(self.column, self.row).iter();
-        candidates.filter(is_far).map(cost).min().unwrap_or(u32::MAX)
+        candidates.filter(is_counted).map(cost).min().unwrap_or(u32::MAX)
     }
 
     fn variance(&self) -> u32 {
@@ -186,7 +212,7 @@ impl CostedBlock<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::estimator::{Border, Frame, Metric, SubSample, Window};
+    use crate::estimator::{Border, Doubt, Frame, SubSample, Window};
 
     /// The costs of the first block of 4 of `width` x 4 samples, whose vector is `(x, y)` units.
     fn costs_of(
@@ -317,28 +343,77 @@ mod tests {
 
     #[test]
     fn a_confidence_by_hand() {
-        assert_eq!(CostKind::confidence(0, 1), 255);
-        assert_eq!(CostKind::confidence(50, 100), 128);
-        // 255 * 299 / 300 is 254.15.
-        assert_eq!([299, 300, 301].map(|cost| CostKind::confidence(cost, 300)), [1, 0, 0]);
-        // Where nothing costs anything, the vector is as good as any other.
-        assert_eq!(CostKind::confidence(0, 0), 0);
-        assert_eq!([0, u32::MAX].map(|cost| CostKind::confidence(cost, u32::MAX)), [255, 0]);
+        let of = |algorithm, side| {
+            let doubt = Doubt::new(algorithm, Metric::Sad, side);
+            move |cost, other| doubt.confidence(cost, other)
+        };
+        let full = |side| of(Algorithm::Full, side);
+        let hierarchical = |side| of(Algorithm::Hierarchical, side);
+        // Noise gains 12/20 of blocks of 4, 12/40 of 8 and 12/80 of 16; at least an eighth.
+        assert_eq!([400, 401].map(|cost| full(4)(cost, 1000)), [64, 63]);
+        assert_eq!([700, 701].map(|cost| full(8)(cost, 1000)), [64, 63]);
+        assert_eq!([850, 851].map(|cost| full(16)(cost, 1000)), [64, 63]);
+        assert_eq!([32, 64].map(|side| full(side)(875, 1000)), [64, 64]);
+        assert_eq!([32, 64].map(|side| full(side)(876, 1000)), [63, 63]);
+        // And 8/20, 8/40 and an eighth.
+        assert_eq!([600, 601].map(|cost| hierarchical(4)(cost, 1000)), [64, 63]);
+        assert_eq!([800, 801].map(|cost| hierarchical(8)(cost, 1000)), [64, 63]);
+        assert_eq!([875, 876].map(|cost| hierarchical(16)(cost, 1000)), [64, 63]);
+        // Linear below and above: half of what noise gains, and half of the rest.
+        assert_eq!([850, 350, 0].map(|cost| full(8)(cost, 1000)), [32, 159, 255]);
+        // Of squares 49/100 remain where 7/10 do of differences.
+        let squares = Doubt::new(Algorithm::ThreeStep, Metric::Ssd, 8);
+        assert_eq!([490, 491].map(|cost| squares.confidence(cost, 1000)), [64, 63]);
+        // Where nothing costs more, and where nothing else was compared.
+        for doubt in [full(4), full(64), hierarchical(4)] {
+            assert_eq!(
+                [(0, 0), (7, 7), (8, 7), (0, u32::MAX)].map(|(cost, other)| doubt(cost, other)),
+                [0; 4]
+            );
+            assert_eq!([(0, 1), (0, u32::MAX - 1)].map(|(cost, other)| doubt(cost, other)), [255; 2]);
+        }
 
-        let confidence = |algorithm, frames, vector| {
+        let found = |algorithm, frames, vector| {
             let change = |p| Parameters { algorithm, ..p };
             costs_of(CostKind::Confidence, change, frames, 4, vector)
         };
-        // Vectors cost nothing in the test, and every other match costs something.
+        // The frame itself costs nothing, and every other match costs something.
         let slope = Frame::from_fn(12, 12, |x, y| (5 * x + 7 * y) as u8);
-        assert_eq!(confidence(Algorithm::Full, [&slope, &slope], (0, 0)), 255);
+        assert_eq!(found(Algorithm::Full, [&slope, &slope], (0, 0)), 255);
+        // Between samples too: the whole samples around the vector count.
+        assert_eq!(found(Algorithm::Full, [&slope, &slope], (3, -2)), 255);
+        // A vector to another match than the best one.
+        assert_eq!(found(Algorithm::Full, [&slope, &slope], (8, 0)), 0);
         // All that is around is the same sample: the block needs no motion.
         let flat = Frame::from_fn(12, 12, |_, _| 90);
-        assert_eq!(confidence(Algorithm::Full, [&flat, &flat], (0, 0)), 0);
-        assert_eq!(confidence(Algorithm::Hierarchical, [&flat, &flat], (0, 0)), 0);
-        // One sample differs by 6 from flat surroundings, and the match by 2 less: of 48 it costs 16.
+        assert_eq!(found(Algorithm::Full, [&flat, &flat], (0, 0)), 0);
+        assert_eq!(found(Algorithm::Hierarchical, [&flat, &flat], (0, 0)), 0);
+        // One sample differs by 6 from flat surroundings, and the match by 2 less: of 48 it costs 16. Two thirds are
+        // gained where noise gains 8/20.
         let dot = |rise| Frame::from_fn(12, 12, move |x, y| 50 + rise * u8::from((x, y) == (5, 6)));
-        assert_eq!(confidence(Algorithm::Hierarchical, [&dot(6), &dot(4)], (0, 0)), 255 - 85);
+        assert_eq!(found(Algorithm::Hierarchical, [&dot(6), &dot(4)], (0, 0)), 64 + 191 * 4 / 9);
+    }
+
+    /// Both definitions give the same numbers.
+    #[test]
+    fn confidences_are_those_of_the_definition() {
+        const OTHERS: [u32; 7] = [1, 2, 97, 1000, 65_521, 4_294_967, u32::MAX - 1];
+        for algorithm in [Algorithm::Full, Algorithm::ThreeStep, Algorithm::Hierarchical] {
+            for metric in [Metric::Sad, Metric::Ssd] {
+                for side in (4..=64).step_by(4) {
+                    let parameters = Parameters::new(side, side, side, Window::symmetric(3, 3).unwrap());
+                    let parameters = Parameters { algorithm, metric, ..parameters };
+                    for other in OTHERS {
+                        let costs = (0..=300).map(|part| (u64::from(other) * part / 299) as u32);
+                        for cost in costs {
+                            let expected = confidence(&parameters, cost, other);
+                            let found = parameters.doubt().confidence(cost, other);
+                            assert_eq!(found, expected, "{cost} of {other}: {parameters:?}");
+                        }
+                    }
+                }
+            }
+        }
     }
 
     #[test]

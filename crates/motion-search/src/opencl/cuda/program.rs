@@ -47,7 +47,9 @@ impl Module {
         let _current = context.enter()?;
         let mut raw = std::ptr::null_mut();
         // SAFETY: the text ends with NUL; there is space for one handle.
-        unsafe { call!(cuModuleLoadData(&mut raw, program.text.as_ptr().cast()))? };
+        let loaded = unsafe { call!(cuModuleLoadData(&mut raw, program.text.as_ptr().cast())) };
+        // Some drivers refuse the whole program for it, as an invalid image.
+        loaded.map_err(|error| if program.takes_local_memory() { Error::LOCAL_MEMORY } else { error })?;
         let owner = Arc::new(ModuleOwner { raw, context: context.clone() });
         Ok(Self { owner, kernels: program.kernels })
     }
@@ -58,8 +60,7 @@ impl LoadedProgram for Module {
         let known = self.kernels.iter().find(|kernel| kernel.name.as_bytes() == name.to_bytes());
         let known = known.ok_or(Error { call: "cuModuleGetFunction", code: 500 })?;
         if known.takes_local_memory {
-            // OpenCL's argument of that kind has no counterpart.
-            return Err(Error { call: "local memory as an argument of a kernel", code: 801 });
+            return Err(Error::LOCAL_MEMORY);
         }
         let _current = self.owner.context.enter()?;
         let mut raw = std::ptr::null_mut();

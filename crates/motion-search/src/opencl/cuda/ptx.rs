@@ -12,6 +12,13 @@ pub(super) struct Ptx {
     pub(super) kernels: Vec<PtxKernel>,
 }
 
+impl Ptx {
+    /// Whether a kernel takes an address in local memory, for which CUDA has no argument.
+    pub(super) fn takes_local_memory(&self) -> bool {
+        self.kernels.iter().any(|kernel| kernel.takes_local_memory)
+    }
+}
+
 /// A kernel of the text.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct PtxKernel {
@@ -135,7 +142,11 @@ mod tests {
         };
         let expected =
             [kernel("step", &[8, 12, 4], false), kernel("empty", &[], false), kernel("local", &[4, 1], true)];
-        assert_eq!(for_cuda(PROGRAM.as_bytes()).unwrap().kernels, expected);
+        let program = for_cuda(PROGRAM.as_bytes()).unwrap();
+        assert_eq!(program.kernels, expected);
+        assert!(program.takes_local_memory());
+        let (without, _) = PROGRAM.split_once(".entry local").unwrap();
+        assert!(!for_cuda(without.as_bytes()).unwrap().takes_local_memory());
         // What follows the first NUL is not part of it.
         assert_eq!(for_cuda(format!("{PROGRAM}\0.entry").as_bytes()).unwrap().kernels, expected);
     }

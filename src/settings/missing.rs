@@ -5,6 +5,10 @@ use gst::prelude::*;
 /// Frames without a time count as so many a second.
 const FRAMES: u32 = 30;
 
+/// The type of `motionestimate`, by its name: the type itself belongs to one plugin, and this code is in two. An element that was
+/// made without a factory has it too.
+const ESTIMATE: &str = "GstMotionEstimate";
+
 /// The most elements that are looked through for `motionestimate`.
 const MOST_ELEMENTS: usize = 64;
 
@@ -78,11 +82,37 @@ fn is_behind_estimate(element: &gst::Element) -> bool {
         }
         let Some(parent) = peer.parent() else { return false };
         pad = match parent.downcast::<gst::Element>() {
-            Ok(element) if element.is::<crate::motionestimate::MotionEstimate>() => return true,
+            Ok(element) if element.type_().name() == ESTIMATE => return true,
             Ok(element) => first_sink(&element),
             // From inside a bin: its parent is the pad of the bin.
             Err(parent) => parent.downcast::<gst::Pad>().ok(),
         };
     }
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::motionestimate::MotionEstimate;
+
+    /// Without a factory, and behind the edges of bins.
+    #[test]
+    fn an_element_of_any_origin_is_found_by_its_type() {
+        gst::init().unwrap();
+        let identity = || gst::ElementFactory::make("identity").build().unwrap();
+        let estimate: gst::Element = glib::Object::new::<MotionEstimate>().upcast();
+        assert!(estimate.factory().is_none());
+        let (inner, bin) = (identity(), gst::Bin::new());
+        bin.add_many([&estimate, &inner]).unwrap();
+        estimate.link(&inner).unwrap();
+        bin.add_pad(&gst::GhostPad::with_target(&inner.static_pad("src").unwrap()).unwrap()).unwrap();
+        let (behind, pipeline) = (identity(), gst::Pipeline::new());
+        pipeline.add_many([bin.upcast_ref::<gst::Element>(), &behind]).unwrap();
+        assert!(!is_behind_estimate(&behind));
+        bin.link(&behind).unwrap();
+        assert!(is_behind_estimate(&behind));
+        assert!(is_behind_estimate(&inner));
+        assert!(!is_behind_estimate(&estimate));
+    }
 }

@@ -126,7 +126,7 @@ fn from_settings(settings: &Settings, sender: &str) -> Result<Parameters, SetupE
         parameters.raw().b_aud = settings.get::<bool>("aud").into();
     }
     let given = settings.text("option-string");
-    for option in given.trim_start_matches(':').split(':').filter(|_| !given.is_empty()) {
+    for option in given.split(':').filter(|option| !option.is_empty()) {
         let (name, value) =
             option.split_once('=').map_or((option, None), |(name, value)| (name, Some(value)));
         parameters.set(name, value)?;

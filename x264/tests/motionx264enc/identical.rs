@@ -45,6 +45,9 @@ fn with_all_kinds_of_settings() {
         "key-int-max=5 qp-min=20 qp-max=40 qp-step=6 ip-factor=1.2 pb-factor=1.1 noise-reduction=50",
         "sliced-threads=true threads=2 sync-lookahead=0 rc-lookahead=5 mb-tree=false aud=false sps-id=3",
         "option-string=ref=2:deblock=1,1:scenecut=0 b-adapt=false byte-stream=true",
+        "option-string=:",
+        "option-string=:::",
+        "option-string=::ref=2:scenecut=0",
         "insert-vui=false frame-packing=side-by-side interlaced=true",
         "option-string=nal-hrd=vbr:pic-struct=1 tune=zerolatency threads=1 bitrate=200",
         "multipass-cache-file=unused.log min-force-key-unit-interval=1000000",
@@ -55,6 +58,20 @@ fn with_all_kinds_of_settings() {
             settings,
             "! h264parse ! video/x-h264,stream-format=avc",
         );
+    }
+}
+
+/// `x264enc` takes empty options at the beginning only.
+#[test]
+fn empty_options_are_left_out() {
+    let with = |options: &str| {
+        let source = source(8, &format!("format=I420,{SIZE}"));
+        bytes(&encoded(&format!("{source} ! motionx264enc option-string={options} ! h264parse")).0)
+    };
+    let expected = with("ref=2:bframes=0");
+    assert!(expected != with(":::"));
+    for options in ["ref=2:bframes=0:", "ref=2::bframes=0", ":ref=2:::bframes=0::"] {
+        assert!(with(options) == expected, "{options}");
     }
 }
 

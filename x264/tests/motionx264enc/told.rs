@@ -67,6 +67,8 @@ fn offsets_without_effect_once() {
 fn what_cannot_be_encoded() {
     for (launch, caps, reason) in [
         ("motionx264enc option-string=nonsense=1", "width=64,height=48", "no option \"nonsense\""),
+        ("motionx264enc option-string=:=:", "width=64,height=48", "no option \"\""),
+        ("motionx264enc option-string=:ref=2:nonsense:", "width=64,height=48", "no option \"nonsense\""),
         ("motionx264enc option-string=ref=many", "width=64,height=48", "does not take \"many\""),
         ("motionx264enc", "width=63,height=47", "refuses"),
         ("motionx264enc ! capsfilter caps=video/x-h264,level=(string)1", "width=640,height=480", "level 1"),

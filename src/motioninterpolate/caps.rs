@@ -1,5 +1,12 @@
 //! The negotiation of frame rates: that of the output is free, all else is equal on both sides.
 
+use gst_video::{VideoInfo, VideoMultiviewMode};
+
+/// Whether frames of the left and the right eye come in turn: one that is repeated would be shown to the other eye.
+pub fn are_eyes_in_turn(info: &VideoInfo) -> bool {
+    info.multiview_mode() == VideoMultiviewMode::FrameByFrame
+}
+
 /// The caps of the other side for `caps` of the pad with this `direction`.
 pub fn transformed(direction: gst::PadDirection, caps: &gst::Caps, filter: Option<&gst::Caps>) -> gst::Caps {
     let mut same = gst::Caps::new_empty();

@@ -7,6 +7,11 @@ use motion_search::interpolation::Phase;
 /// Longer pauses than this, in nanoseconds, are not filled.
 pub const LONGEST_PAUSE: u64 = 3_600_000_000_000;
 
+/// The earlier of two times, of which the second may be unknown.
+pub fn earlier(time: u64, other: Option<u64>) -> u64 {
+    other.map_or(time, |other| time.min(other))
+}
+
 /// What an output frame shows.
 pub enum Shown {
     /// An input frame at its time.
@@ -26,6 +31,27 @@ pub enum Before {
     Hole,
     /// Frames at other times: it is not after the one before, or longer after it than any pause that is filled.
     Jump,
+}
+
+/// A frame that has left, in nanoseconds of the output.
+#[derive(Clone, Copy, Debug)]
+pub struct SentFrame {
+    pub time: u64,
+    /// When it ends, if that is known.
+    pub end: Option<u64>,
+}
+
+impl SentFrame {
+    /// When it ends, if the next one is at `next`.
+    pub fn end_before(&self, next: u64) -> u64 {
+        self.end.filter(|&end| end > self.time).map_or(next, |end| end.min(next))
+    }
+
+    /// The same with times that are `shift` nanoseconds larger.
+    pub fn shifted(&self, shift: i128) -> Self {
+        let shifted = |time: u64| u64::try_from((i128::from(time) + shift).max(0)).unwrap_or(u64::MAX);
+        Self { time: shifted(self.time), end: self.end.map(shifted) }
+    }
 }
 
 /// The output frames up to an input frame, and the segment of those that follow if it is another one.

@@ -1,5 +1,6 @@
 //! What is decided about input frames and output frames.
 
+use super::planes::InputFrame;
 use super::statistics::OutputKind;
 use super::timeline::{Interval, OutputFrame};
 use motion_search::interpolation::Phase;
@@ -66,7 +67,7 @@ pub struct Planned {
 
 /// A frame that is searched ahead.
 pub struct QueuedFrame {
-    pub buffer: gst::Buffer,
+    pub frame: InputFrame,
     pub planned: Planned,
     /// Whether the motion between the frame before and this one is searched.
     pub is_searched: bool,

@@ -7,18 +7,19 @@ use std::time::Instant;
 
 use gst_video::VideoInfo;
 
+use super::caps;
 use super::maker::{MakeError, Maker};
 use super::metas::MomentMetas;
 use super::order::{Order, Verdict, believed, farthest};
 use super::plan::earlier;
 use super::plan::{Before, Due, LONGEST_PAUSE, Planned, QueuedFrame, SentFrame, TimeError};
+use super::planes::InputFrame;
 use super::ratio::{Ratio, Retiming};
 use super::repeats::Repeats;
 use super::retime;
 use super::settings::InterpolationSettings;
 use super::statistics::Counts;
 use super::timeline::{FramePlace, Interval, Timeline};
-use crate::video;
 use crate::video::pool::{self, HeldBuffers};
 use crate::video::sequence::Leaving;
 
@@ -128,7 +129,7 @@ impl InterpolateStream {
 
     /// Why none can be made between the frames that come, if that is so.
     pub fn obstacle(&self) -> Option<&'static str> {
-        video::obstacle(&self.incoming)
+        caps::obstacle(&self.incoming)
     }
 
     /// Whether output frames are at the times of a constant rate; otherwise all frames pass.
@@ -181,9 +182,9 @@ impl InterpolateStream {
 
     /// Whether the frame in `buffer` at `time` repeats the newest one but for coding noise. It is dropped then, and that one
     /// lasts longer.
-    pub fn is_repeat(&mut self, buffer: &gst::BufferRef, time: u64) -> bool {
-        let newest = self.waiting.back().map(|frame| &frame.buffer).or(self.maker.next());
-        let is_one = newest.is_some_and(|newest| self.repeats.take(newest, buffer, self.maker.layout()));
+    pub fn is_repeat(&mut self, buffer: &gst::Buffer, time: u64) -> bool {
+        let (newest, planes) = self.maker.newest(self.waiting.back().map(|frame| &frame.frame));
+        let is_one = newest.is_some_and(|newest| self.repeats.take(newest, buffer, planes));
         if is_one {
             let duration = believed(buffer, self.distance);
             self.end = duration.map(|duration| time.saturating_add(duration)).or(self.end);
@@ -272,13 +273,14 @@ impl InterpolateStream {
         planned: Planned,
         looks_ahead: bool,
     ) -> Result<(), MakeError> {
-        let previous = self.waiting.back().map(|frame| &frame.buffer).or(self.maker.next()).cloned();
         let interval = &planned.interval;
         let is_wanted = interval.is_any_between() || (looks_ahead && interval.is_between());
         let is_wanted = is_wanted && !planned.is_late;
-        let is_searched = self.maker.start_search(previous.as_ref(), &buffer, is_wanted)?;
+        let frame = InputFrame::new(buffer);
+        let previous = self.waiting.back().map(|frame| &frame.frame);
+        let is_searched = self.maker.start_search(previous, &frame, is_wanted)?;
         let dropped = self.repeats.take_metas();
-        self.waiting.push_back(QueuedFrame { buffer, planned, is_searched, dropped });
+        self.waiting.push_back(QueuedFrame { frame, planned, is_searched, dropped });
         Ok(())
     }
 
@@ -339,7 +341,7 @@ impl InterpolateStream {
         let Some(frame) = self.waiting.front() else { return Ok(()) };
         let Planned { interval, length, is_late, .. } = &frame.planned;
         let first = interval.upcoming().filter(|_| !is_late);
-        self.maker.load_ahead(&frame.buffer, frame.is_searched, *length, first)
+        self.maker.load_ahead(&frame.frame, frame.is_searched, *length, first)
     }
 
     /// Goes on to the first frame that waits.
@@ -349,8 +351,8 @@ impl InterpolateStream {
     fn advance(&mut self) -> Result<(), MakeError> {
         self.load_ahead()?;
         let Some(frame) = self.waiting.pop_front() else { return Ok(()) };
-        self.metas.take(frame.dropped, &frame.buffer);
-        self.maker.go_on(frame.buffer);
+        self.metas.take(frame.dropped, &frame.frame.buffer);
+        self.maker.go_on(frame.frame);
         self.due = Some(frame.planned);
         Ok(())
     }
@@ -461,8 +463,8 @@ impl InterpolateStream {
 
     /// Replaces the buffers that are held by copies.
     pub fn release_buffers(&mut self) {
-        let doubtful = self.doubtful.iter_mut().map(|(buffer, _)| buffer);
-        self.waiting.iter_mut().map(|frame| &mut frame.buffer).chain(doubtful).for_each(pool::release);
+        self.doubtful.iter_mut().for_each(|(buffer, _)| pool::release(buffer));
+        self.waiting.iter_mut().for_each(|frame| frame.frame.release_buffer());
         self.maker.release_buffers();
     }
 

@@ -22,7 +22,7 @@ impl InterpolateStream {
     /// [`MakeError`] if a buffer does not hold the frame its caps promise, or the last device fails.
     pub fn make(&mut self, phase: Phase, out: &mut gst::BufferRef) -> Result<(), MakeError> {
         let upcoming = self.due.as_ref().and_then(|planned| planned.interval.upcoming());
-        let ahead = self.waiting.front().map(|frame| &frame.buffer);
+        let ahead = self.waiting.front().map(|frame| &frame.frame);
         self.maker.make(phase, upcoming, ahead, out)?;
         let nearest = if phase.is_nearer_previous() { self.maker.previous() } else { self.maker.next() };
         if let Some(nearest) = nearest {

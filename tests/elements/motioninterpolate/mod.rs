@@ -11,6 +11,7 @@ mod live;
 mod metas;
 mod motion;
 mod neighbours;
+mod packed;
 mod passing;
 mod speed;
 mod statistics;

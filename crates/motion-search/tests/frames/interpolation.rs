@@ -248,6 +248,14 @@ fn check_planes(makers: Makers) {
     }
 }
 
+/// Alpha, and colours with alpha behind luma: more planes than are compared, also sampled in different ways.
+fn check_more_planes(makers: Makers) {
+    for chroma in [&[HALVED, HALVED, Sampling::LUMA][..], &[Sampling::LUMA; 4]] {
+        let pair = Pair::new(Content::Moved, (45, 35), chroma, 8);
+        pair.check(makers, &pair.random_field(300), &PHASES[1..2]);
+    }
+}
+
 fn check_lettering(makers: Makers) {
     for (chroma, depth) in [(HALVED, 8), (INTERLEAVED, 10)] {
         for content in [Content::Moved, Content::Noise] {
@@ -287,6 +295,7 @@ fn vectors_of_any_length_equal_the_oracle() {
 #[test]
 fn planes_of_all_kinds_equal_the_oracle() {
     check_planes(cpu);
+    check_more_planes(cpu);
     check_levels(cpu);
 }
 
@@ -373,6 +382,7 @@ mod opencl_devices {
     #[test]
     fn planes_of_all_kinds_equal_the_oracle() {
         check_planes(opencl);
+        check_more_planes(opencl);
         check_levels(opencl);
     }
 

@@ -121,7 +121,8 @@ pub(super) struct InterpolationKernels {
     /// Unless with [`FrameQuality::Fast`].
     weighting: Option<WeightingKernels>,
     compensate_luma: PlanesKernel,
-    compensate_chroma: Option<PlanesKernel>,
+    /// Of the other planes, each for those behind each other that are sampled alike.
+    compensate_chroma: Vec<PlanesKernel>,
     /// Of the pairs of frames that are kept, the newest first.
     fields: Vec<DeviceField>,
     /// With [`FrameQuality::High`], the projection of a field to its second frame.
@@ -132,7 +133,7 @@ pub(super) struct InterpolationKernels {
 
 impl InterpolationKernels {
     /// # Errors
-    /// [`SetupError::DeviceUnsupported`] if planes of chroma differ in their sampling, or a limit of the device does not
+    /// [`SetupError::DeviceUnsupported`] if the first two planes of chroma differ in their sampling, or a limit of the device does not
     /// allow it; [`SetupError::Memory`]; [`SetupError::KernelBuild`].
     pub(super) fn new(
         context: &Context,
@@ -142,10 +143,10 @@ impl InterpolationKernels {
         layout: Arc<InterpolationLayout>,
     ) -> Result<Self, SetupError> {
         let chroma = format.samplings.get(1).copied().unwrap_or(Sampling::LUMA);
-        if format.samplings[1..].iter().any(|&sampling| sampling != chroma) {
+        if format.samplings[1..].iter().take(2).any(|&sampling| sampling != chroma) && !chroma.interleaved {
             return Err(SetupError::DeviceUnsupported {
                 wanted: device.name.clone(),
-                reason: "it makes frames only if all planes of chroma are sampled alike".into(),
+                reason: "it makes frames only if the first two planes of chroma are sampled alike".into(),
             });
         }
         let is_high = quality == FrameQuality::High;
@@ -165,12 +166,15 @@ impl InterpolationKernels {
         let planes = format.samplings.len();
         let components =
             if compares_chroma(format, quality) { chroma.pixel().max(planes - 1).min(2) } else { 0 };
-        let of_chroma = format!(
-            "-D HALVED_X={} -D HALVED_Y={} -D PIXEL={}",
-            u8::from(chroma.halved_x),
-            u8::from(chroma.halved_y),
-            chroma.pixel()
-        );
+        let of_sampling = |sampling: Sampling| {
+            format!(
+                "-D HALVED_X={} -D HALVED_Y={} -D PIXEL={}",
+                u8::from(sampling.halved_x),
+                u8::from(sampling.halved_y),
+                sampling.pixel()
+            )
+        };
+        let of_chroma = of_sampling(chroma);
         let options =
             format!("-D BLACK={black} -D LOWER={lower} -D COMPONENTS={components} {of_chroma} {shared}");
         let interpolation = build(KernelFile::Interpolation, options)?;
@@ -191,6 +195,13 @@ impl InterpolationKernels {
                 items: [cells, height, count],
             })
         };
+        let mut compensate_chroma = Vec::new();
+        let mut first = 1;
+        for alike in format.samplings[1..].chunk_by(|a, b| a == b) {
+            let options = format!("-D LUMA=0 {}", of_sampling(alike[0]));
+            compensate_chroma.push(compensate(first, alike.len(), alike[0], options)?);
+            first += alike.len();
+        }
         let weighting = match quality {
             FrameQuality::Fast => None,
             FrameQuality::Balanced | FrameQuality::High => {
@@ -209,9 +220,7 @@ impl InterpolationKernels {
             choice,
             weighting,
             compensate_luma: compensate(0, 1, Sampling::LUMA, "-D LUMA=1".into())?,
-            compensate_chroma: (planes > 1)
-                .then(|| compensate(1, planes - 1, chroma, format!("-D LUMA=0 {of_chroma}")))
-                .transpose()?,
+            compensate_chroma,
             fields: (0..fields).map(field).collect::<Result<_, _>>()?,
             costs_at_next: is_high.then(costs).transpose()?,
             chosen: device.buffer(context, "vectors", size_of::<[i16; 4]>() * blocks)?,
@@ -238,7 +247,7 @@ impl InterpolationKernels {
         // in a plane of points, of which the buffers hold four.
         unsafe { self.make_points.launch(queue, &args, [width / 4, height, 1])? };
         if let (Some(kernel), Some(chroma), Some(planes)) =
-            (&mut self.make_chroma, &frame.chroma, &self.compensate_chroma)
+            (&mut self.make_chroma, &frame.chroma, self.compensate_chroma.first())
         {
             let [frame_shape, shape] =
                 [bytemuck::bytes_of(&self.layout.shape), bytemuck::bytes_of(&planes.shape)].map(Arg::Struct);
@@ -312,7 +321,7 @@ impl InterpolationKernels {
         let luma = [previous.luma(), next.luma()];
         // SAFETY: the vectors are those of this frame shape, and so are the frames and `made`.
         unsafe { self.compensate_luma.launch(queue, luma, (&vectors, made), shape, &numbers)? };
-        if let Some(chroma) = &mut self.compensate_chroma {
+        for chroma in &mut self.compensate_chroma {
             let planes = [&previous.planes, &next.planes];
             // SAFETY: as above.
             unsafe { chroma.launch(queue, planes, (&vectors, made), shape, &numbers)? };

@@ -88,6 +88,16 @@
  * | a segment that is not in time | an error |
  * | backwards playback | the same from the stop of the segment down to its start, in the order in which frames come; a change of `rate` holds from the next segment on. Without a stop every frame passes |
  *
+ * ## Formats
+ *
+ * Frames are made in planar and packed YUV, with interleaved chroma, and in RGB, also with alpha; the pad templates list the
+ * formats. Components that are not in planes of their own are copied to such planes, and what is made of them back. Alpha and the
+ * colours of RGB are predicted as luma is. RGB is searched by luma of its colours, `(77 R + 150 G + 29 B + 128) >> 8`. Bytes of
+ * pixels that have no meaning are 255 in frames that are made.
+ *
+ * `image/jpeg`, `image/png` and `video/x-bayer` pass at the same frame rate. At another `rate` their frames are repeated or
+ * dropped, and one warning is posted.
+ *
  * ## Latency and late frames
  *
  * A frame can be made when the next input frame has come: the LATENCY query gets one frame duration of the input more

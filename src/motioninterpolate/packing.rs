@@ -2,9 +2,8 @@
 //! not halved on both axes, and RGB. Their components are copied to planes of their own, and what is made of these is copied
 //! back.
 //!
-//! RGB has no luma: the first plane is made of the colours, by the weights of BT.601, and only searched and compared. Blue, red
-//! and green follow it as chroma does, in this order, because the first two planes of chroma are compared and luma is mostly
-//! green.
+//! RGB has no luma: the first plane is made of the colours, by the weights of BT.601, for the search alone. Blue and red at half of
+//! its size follow it, which are compared as chroma is. The colours themselves and alpha are predicted as luma is.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -18,8 +17,11 @@ use motion_search::interpolation::FrameFormat;
 /// Red, green and blue in luma, in 256ths.
 const LUMA_WEIGHTS: [u32; 3] = [77, 150, 29];
 
-/// The components of a format with red, green and blue: the planes in which they are, behind luma.
-const COLOURS: [usize; 3] = [2, 3, 1];
+/// The planes of a format with red, green and blue that are made of these, and not copied back.
+const MADE_OF_COLOURS: usize = 3;
+
+/// Half of luma's size.
+const HALVED: Sampling = Sampling { halved_x: true, halved_y: true, interleaved: false };
 
 /// Where the samples of a component are in the memory of a frame.
 #[derive(Clone, Copy, Debug)]
@@ -58,16 +60,16 @@ impl Packing {
             plane: format.plane()[number] as usize,
             offset: format.poffset()[number] as usize,
             step: format.pixel_stride()[number] as usize,
-            to: if is_rgb { COLOURS.get(number).copied().unwrap_or(number + 1) } else { number },
+            to: if is_rgb { MADE_OF_COLOURS + number } else { number },
         };
         let sampling = |number: usize| Sampling {
             halved_x: format.w_sub()[number] == 1,
             halved_y: format.h_sub()[number] == 1,
             interleaved: false,
         };
-        // Components of RGB are sampled alike.
-        let planes = count + usize::from(is_rgb);
-        let samplings = (0..planes).map(|plane| sampling(plane.min(count - 1))).collect();
+        let of_colours = [Sampling::LUMA, HALVED, HALVED];
+        let of_colours = of_colours.into_iter().filter(|_| is_rgb);
+        let samplings = of_colours.chain((0..count).map(sampling)).collect();
         let size = (info.width() as usize, info.height() as usize);
         Some(Self {
             format: FrameFormat { size, samplings, samples: SampleFormat::EIGHT_BITS },
@@ -84,7 +86,7 @@ impl Packing {
 
     /// Whether plane `index` is part of the frames that are made.
     pub fn is_made(&self, index: usize) -> bool {
-        !(self.is_rgb && index == 0)
+        !self.is_rgb || index >= MADE_OF_COLOURS
     }
 
     /// Room for the planes of a frame.
@@ -147,14 +149,19 @@ impl Packing {
         }
     }
 
-    /// Makes luma of red, green and blue, once all planes are [unpacked](Self::unpack).
-    pub fn make_luma(&self, frame: &mut UnpackedFrame) {
+    /// Makes the planes that are made of red, green and blue, once these are [unpacked](Self::unpack).
+    pub fn make_of_colours(&self, frame: &mut UnpackedFrame) {
         if !self.is_rgb {
             return;
         }
         let length = frame.planes[0].len();
-        let (luma, others) = frame.bytes.split_at_mut(length);
-        let [red, green, blue] = COLOURS.map(|plane| &others[(plane - 1) * length..][..length]);
+        let (made, colours) = frame.bytes.split_at_mut(frame.planes[MADE_OF_COLOURS].start);
+        let [red, green, blue] = [0, 1, 2].map(|colour| &colours[colour * length..][..length]);
+        let (luma, halves) = made.split_at_mut(length);
+        let (half_blue, half_red) = halves.split_at_mut(halves.len() / 2);
+        let width = self.format.size.0;
+        halve(blue, width, half_blue);
+        halve(red, width, half_red);
         for (((luma, &red), &green), &blue) in luma.iter_mut().zip(red).zip(green).zip(blue) {
             let [red, green, blue] = [red, green, blue].map(u32::from);
             let sum = LUMA_WEIGHTS[0] * red + LUMA_WEIGHTS[1] * green + LUMA_WEIGHTS[2] * blue;
@@ -196,6 +203,19 @@ fn is_planar(format: &VideoFormatInfo, count: usize) -> bool {
         format.pixel_stride()[number] == 1 || (format.pixel_stride()[number] == 2 && is_halved(number))
     };
     !format.is_rgb() && (0..count).all(is_alone)
+}
+
+/// Writes the means of 2 x 2 samples of `plane`, whose rows have `width` samples, to `half`. Outside, the last ones repeat.
+fn halve(plane: &[u8], width: usize, half: &mut [u8]) {
+    let mut rows = plane.chunks_exact(width);
+    for to in half.chunks_exact_mut(width.div_ceil(2)) {
+        let Some(above) = rows.next() else { return };
+        let below = rows.next().unwrap_or(above);
+        for ((to, above), below) in to.iter_mut().zip(above.chunks(2)).zip(below.chunks(2)) {
+            let sum = |pair: &[u8]| u32::from(pair[0]) + u32::from(pair[pair.len() - 1]);
+            *to = ((sum(above) + sum(below) + 2) >> 2) as u8;
+        }
+    }
 }
 
 /// Copies each `N`th byte of `from`, from the first one on.
@@ -286,10 +306,11 @@ mod tests {
         let row = [7, 255, 0, 0, 7, 10, 20, 30];
         let mut frame = packing.room();
         packing.unpack(0, &row, 8, &mut frame);
-        packing.make_luma(&mut frame);
+        packing.make_of_colours(&mut frame);
         // 29 · 255 / 256, and (29 · 10 + 150 · 20 + 77 · 30) / 256.
         assert_eq!(frame.plane(0), [29, 22]);
-        assert_eq!([1, 2, 3].map(|plane| frame.plane(plane)), [[255, 10], [0, 30], [0, 20]]);
+        assert_eq!([1, 2].map(|plane| frame.plane(plane)), [[133], [15]]);
+        assert_eq!([3, 4, 5].map(|plane| frame.plane(plane)), [[0, 30], [0, 20], [255, 10]]);
         let mut packed = [0; 8];
         packing.pack(&frame, 0, &mut packed, 8);
         assert_eq!(packed, [255, 255, 0, 0, 255, 10, 20, 30]);

@@ -169,7 +169,7 @@ impl Planes {
                 packing.check(plane, samples, stride).map_err(|error| PlaneError::Samples(plane, error))?;
                 packing.unpack(plane, samples, stride, planes);
             }
-            packing.make_luma(planes);
+            packing.make_of_colours(planes);
         }
         Ok(Some(frame.unpacked.get_or_init(|| room.clone())))
     }

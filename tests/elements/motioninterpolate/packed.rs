@@ -1,7 +1,6 @@
 //! Formats whose components are copied to planes before frames are made, and those with alpha: made frames are those that the
 //! oracle makes of the components.
 
-use gst::prelude::*;
 use gst_video::prelude::*;
 use gst_video::{VideoFormat, VideoFrameRef, VideoInfo};
 use motion_search::compensation::Sampling;
@@ -13,8 +12,7 @@ use super::support::*;
 
 const RATE: Rate = (25, 1);
 
-/// Each format, with its components in the order in which they are compared: those of RGB behind luma. The last one may be
-/// alpha.
+/// Each format, with its components, and whether they are colours.
 const FORMATS: [(VideoFormat, &[usize], bool); 24] = [
     (VideoFormat::A420, &[0, 1, 2, 3], false),
     (VideoFormat::Yuy2, &[0, 1, 2], false),
@@ -28,18 +26,18 @@ const FORMATS: [(VideoFormat, &[usize], bool); 24] = [
     (VideoFormat::Iyu2, &[0, 1, 2], false),
     (VideoFormat::Ayuv, &[0, 1, 2, 3], false),
     (VideoFormat::Vuya, &[0, 1, 2, 3], false),
-    (VideoFormat::Bgra, &[2, 0, 1, 3], true),
-    (VideoFormat::Rgba, &[2, 0, 1, 3], true),
-    (VideoFormat::Argb, &[2, 0, 1, 3], true),
-    (VideoFormat::Abgr, &[2, 0, 1, 3], true),
-    (VideoFormat::Bgrx, &[2, 0, 1], true),
-    (VideoFormat::Rgbx, &[2, 0, 1], true),
-    (VideoFormat::Xrgb, &[2, 0, 1], true),
-    (VideoFormat::Xbgr, &[2, 0, 1], true),
-    (VideoFormat::Rgb, &[2, 0, 1], true),
-    (VideoFormat::Bgr, &[2, 0, 1], true),
-    (VideoFormat::Gbr, &[2, 0, 1], true),
-    (VideoFormat::Gbra, &[2, 0, 1, 3], true),
+    (VideoFormat::Bgra, &[0, 1, 2, 3], true),
+    (VideoFormat::Rgba, &[0, 1, 2, 3], true),
+    (VideoFormat::Argb, &[0, 1, 2, 3], true),
+    (VideoFormat::Abgr, &[0, 1, 2, 3], true),
+    (VideoFormat::Bgrx, &[0, 1, 2], true),
+    (VideoFormat::Rgbx, &[0, 1, 2], true),
+    (VideoFormat::Xrgb, &[0, 1, 2], true),
+    (VideoFormat::Xbgr, &[0, 1, 2], true),
+    (VideoFormat::Rgb, &[0, 1, 2], true),
+    (VideoFormat::Bgr, &[0, 1, 2], true),
+    (VideoFormat::Gbr, &[0, 1, 2], true),
+    (VideoFormat::Gbra, &[0, 1, 2, 3], true),
 ];
 
 /// Where component `number` has its samples in the frame: plane, offset, the bytes from one to the next, and from row to row.
@@ -75,11 +73,27 @@ fn planes(
     let mut all: Vec<_> = order.iter().map(|&number| component(buffer, info, number)).collect();
     if is_rgb {
         let [red, green, blue] = [0, 1, 2].map(|number| component(buffer, info, number).0);
+        let (width, height) = red.view().size();
         let luma = |x, y| {
             let of = |plane: &Frame| u32::from(plane.view().row(y)[x]);
             ((77 * of(&red) + 150 * of(&green) + 29 * of(&blue) + 128) / 256) as u8
         };
-        all.insert(0, (Frame::from_fn(info.width() as usize, info.height() as usize, luma), Sampling::LUMA));
+        let halved = |plane: &Frame| {
+            let at = |x: usize, y: usize| u32::from(plane.view().extended(x as i32, y as i32));
+            let mean = |x, y| {
+                let sum =
+                    at(2 * x, 2 * y) + at(2 * x + 1, 2 * y) + at(2 * x, 2 * y + 1) + at(2 * x + 1, 2 * y + 1);
+                ((sum + 2) / 4) as u8
+            };
+            Frame::from_fn(width.div_ceil(2), height.div_ceil(2), mean)
+        };
+        let half = Sampling { halved_x: true, halved_y: true, interleaved: false };
+        let made = [
+            (Frame::from_fn(width, height, luma), Sampling::LUMA),
+            (halved(&blue), half),
+            (halved(&red), half),
+        ];
+        all.splice(0..0, made);
     }
     all.into_iter().unzip()
 }
@@ -161,7 +175,7 @@ fn check(index: usize, size: (u32, u32), device: &str, qualities: &[(&str, Frame
         for third in [1, 2] {
             let expected = expected(quality, &planes, 1, Phase::new(third as u32, 3).unwrap());
             let found = &found[3 + third];
-            for (&number, expected) in order.iter().zip(&expected[usize::from(is_rgb)..]) {
+            for (&number, expected) in order.iter().zip(&expected[if is_rgb { 3 } else { 0 }..]) {
                 let at = format!("{format:?} {size:?} {name} {device} {third}/3, component {number}");
                 assert!(samples_of(&component(found, &info, number).0) == samples_of(expected), "{at}");
             }

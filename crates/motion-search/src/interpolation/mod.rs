@@ -41,7 +41,9 @@ pub use phase::Phase;
 pub(crate) use row_sums::RowSums;
 pub(crate) use rules::{AHEAD, BLOCK, PREFETCHED, halved_parameters, halvings, halvings_to};
 #[cfg(feature = "opencl")]
-pub(crate) use rules::{HYPOTHESES, block_of, check_field, coarse_grid, found_grid, grid, halved};
+pub(crate) use rules::{
+    HYPOTHESES, block_of, check_field, coarse_grid, found_grid, grid, halved, is_like_luma,
+};
 pub use rules::{SEARCHED_SAMPLES, search_parameters};
 pub(crate) use search_frame::SearchFrames;
 pub use search_input::SearchInput;

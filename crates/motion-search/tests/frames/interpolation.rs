@@ -248,10 +248,13 @@ fn check_planes(makers: Makers) {
     }
 }
 
-/// Alpha, and colours with alpha behind luma: more planes than are compared, also sampled in different ways.
+/// Alpha, and colours behind chroma: more planes than are compared, which are predicted as luma is if they have its size.
 fn check_more_planes(makers: Makers) {
-    for chroma in [&[HALVED, HALVED, Sampling::LUMA][..], &[Sampling::LUMA; 4]] {
-        let pair = Pair::new(Content::Moved, (45, 35), chroma, 8);
+    let alpha = &[HALVED, HALVED, Sampling::LUMA];
+    let colours = [[HALVED; 2].as_slice(), &[Sampling::LUMA; 4]].concat();
+    let others = &[HALVED, HALVED, WIDE, Sampling::LUMA, HALVED];
+    for (chroma, depth) in [(&alpha[..], 8), (alpha, 10), (&colours, 8), (others, 8)] {
+        let pair = Pair::new(Content::Moved, (45, 35), chroma, depth);
         pair.check(makers, &pair.random_field(300), &PHASES[1..2]);
     }
 }

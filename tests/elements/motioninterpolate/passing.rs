@@ -70,8 +70,7 @@ fn run(steps: &[Step]) -> Vec<(u64, Option<u64>)> {
         }
     }
     end(&mut harness);
-    let found = std::mem::take(&mut *found.lock().unwrap());
-    found
+    std::mem::take(&mut *found.lock().unwrap())
 }
 
 /// The times in milliseconds, rounded down. All frames follow each other at once, and none goes back.

@@ -345,9 +345,9 @@ impl InterpolationKernels {
             unsafe { self.compensate_luma.launch(queue, luma, (&vectors, made), shapes, &numbers)? };
         }
         for chroma in &mut self.compensate_chroma {
-            let planes = [&previous.planes, &next.planes];
+            let (planes, of_chroma) = ([&previous.planes, &next.planes], chroma.shape);
+            let shapes = (shape, &of_chroma);
             // SAFETY: as above.
-            let shapes = (shape, &chroma.shape.clone());
             unsafe { chroma.launch(queue, planes, (&vectors, made), shapes, &numbers)? };
         }
         queue.marker()

@@ -223,8 +223,10 @@ fn a_blend_of_all_components() {
             for &number in order {
                 let [previous, made, next] = [&frames[0], &found[1], &frames[1]]
                     .map(|frame| samples_of(&component(frame, &info, number).0));
-                let mean =
-                    previous.iter().zip(&next).map(|(&p, &n)| ((u32::from(p) + u32::from(n) + 1) / 2) as u8);
+                let mean = previous
+                    .iter()
+                    .zip(&next)
+                    .map(|(&p, &n)| (u32::from(p) + u32::from(n)).div_ceil(2) as u8);
                 assert_eq!(made, mean.collect::<Vec<_>>(), "{format:?} {size:?} {number}");
             }
         }

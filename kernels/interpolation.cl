@@ -104,11 +104,12 @@ static inline void four_points(__global const raw_t *luma, int pitch, FrameShape
     }
 }
 
-// Makes the points of a frame: those of the eight bits that are searched, and in `deep` those of all bits, if there are more. An item
-// makes four of each plane. `luma` has rows `pitch` samples apart.
-__kernel void make_points(__global const raw_t *luma, int pitch, __global uchar *points, __global ushort *deep,
-                          FrameShape f)
+// Makes the points of a plane of luma's size: those of the eight bits that are searched, and in `deep` those of all bits, if there are more. An item
+// makes four of each plane. The plane of the frame in `planes` has rows `pitch` samples apart.
+__kernel void make_points(__global const uchar *planes, PlanesShape plane_of_frame, int pitch, __global uchar *points,
+                          __global ushort *deep, FrameShape f)
 {
+    __global const raw_t *luma = (__global const raw_t *)(planes + plane_of_frame.first);
     const int column = 4 * (int)get_global_id(0), row = (int)get_global_id(1);
     if (column >= f.pitch || row >= f.height + 2 * ROWS_AROUND)
         return;

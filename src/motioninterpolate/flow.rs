@@ -12,21 +12,16 @@ use super::maker::MakeError;
 use super::order::Verdict;
 use super::plan::{Before, Due, Planned, Shown};
 use super::ratio::Ratio;
-use super::retime;
 use super::settings::InterpolationSettings;
 use super::state::InterpolateState;
 use super::statistics::{Counts, OutputKind};
 use super::stream::InterpolateStream;
 use super::timeline::{Interval, OutputFrame};
+use super::{caps, retime};
 use crate::settings::tell_notices;
 use crate::video;
 use crate::video::sequence::{HoldsFrames, Leave, Leaving};
 use motion_search::interpolation::Phase;
-
-/// The earlier of two times, of which the second may be unknown.
-pub fn earlier(time: u64, other: Option<u64>) -> u64 {
-    other.map_or(time, |other| time.min(other))
-}
 
 /// A buffer that has come, and what is to be done before it is taken.
 struct Arrival {
@@ -69,30 +64,47 @@ impl MotionInterpolate {
 
     /// The frames of these caps come and leave from now on.
     pub fn set_infos(&self, incoming: VideoInfo, outgoing: VideoInfo) {
-        let is_known = |stream: &InterpolateStream| stream.is_of(&incoming, &outgoing);
-        if !self.state.lock().stream.as_ref().is_some_and(is_known) {
-            self.end_sequence_between_buffers(None);
-            let mut stream = InterpolateStream::new(incoming, outgoing);
+        let speed = self.settings.lock().speed();
+        let mut stream = {
             let state = &mut *self.state.lock();
-            if let Some(before) = state.stream.take() {
-                stream.follow(before);
+            if state.stream.as_ref().is_some_and(|stream| stream.is_of(&incoming, &outgoing)) {
+                return;
             }
-            state.stream = Some(stream);
+            let stream = InterpolateStream::new(incoming, outgoing);
+            if let Some(before) = &mut state.stream {
+                before.expect_no_more_behind(state.stop, !stream.is_constant(speed));
+            }
+            stream
+        };
+        let sent = self.send(Leave::Complete);
+        self.holding.keep(sent);
+        self.forget();
+        let state = &mut *self.state.lock();
+        if let Some(before) = state.stream.take() {
+            stream.follow(before);
         }
+        state.stream = Some(stream);
     }
 
     /// Lets buffers pass through the base class, or frames be made in a pool's, as frame rates and speed ask for.
     pub fn configure(&self) -> Result<(), gst::LoggableError> {
-        let settings = self.settings.lock().clone();
         let state = &mut *self.state.lock();
+        let settings = self.settings_for(state);
         let is_constant = |stream: &InterpolateStream| stream.is_constant(settings.speed());
         let stream = state.stream.as_ref().filter(|stream| is_constant(stream));
-        let obstacle = stream.and_then(|stream| video::obstacle(stream.incoming()));
-        if let Some(obstacle) = obstacle {
-            let details =
-                state.stream.take().map(|stream| format!("{:?}", stream.incoming())).unwrap_or_default();
-            self.post_error_message(gst::error_msg!(gst::StreamError::Format, ("{obstacle}"), ["{details}"]));
-            return Err(gst::loggable_error!(CAT, "{obstacle}: {details}"));
+        let obstacle = stream.and_then(InterpolateStream::obstacle);
+        if let (Some(obstacle), Some(stream)) = (obstacle, stream) {
+            if caps::are_eyes_in_turn(stream.incoming()) {
+                let details = format!("{:?}", stream.incoming());
+                state.stream = None;
+                self.post_error_message(gst::error_msg!(
+                    gst::StreamError::Format,
+                    ("{obstacle}"),
+                    ["{details}"]
+                ));
+                return Err(gst::loggable_error!(CAT, "{obstacle}: {details}"));
+            }
+            self.warn_of_repeating(obstacle);
         }
         if settings.speed() != Ratio::ONE && state.stream.as_ref().is_some_and(|stream| !is_constant(stream))
         {
@@ -108,8 +120,8 @@ impl MotionInterpolate {
     /// # Errors
     /// If the pads cannot be negotiated for them.
     pub fn apply_settings(&self) -> Result<(), gst::FlowError> {
-        let settings = self.settings.lock().clone();
-        let is_of_speed = self.state.lock().retiming.speed() == settings.speed();
+        let speed = self.settings.lock().speed();
+        let is_of_speed = self.state.lock().retiming.speed() == speed;
         // Where caps stay, the base class does not set them again.
         if !is_of_speed && self.configure().is_err() {
             return Err(gst::FlowError::NotNegotiated);
@@ -120,9 +132,17 @@ impl MotionInterpolate {
             return Err(if is_flushing { gst::FlowError::Flushing } else { gst::FlowError::NotNegotiated });
         }
         let state = &mut *self.state.lock();
+        let settings = self.settings_for(state);
         self.update_latency(state, &settings);
         state.settings = settings;
         Ok(())
+    }
+
+    /// The settings for the frames that come.
+    fn settings_for(&self, state: &InterpolateState) -> InterpolationSettings {
+        let settings = self.settings.lock().clone();
+        let obstacle = state.stream.as_ref().and_then(InterpolateStream::obstacle);
+        if obstacle.is_some() { settings.repeating() } else { settings }
     }
 
     /// Notes how long frames wait.
@@ -151,7 +171,7 @@ impl MotionInterpolate {
 
     /// Takes the frame that is held back because it is far ahead, unless `next`, the frame after it, is before it.
     pub fn settle_doubt(&self, next: Option<&gst::BufferRef>) -> Result<(), gst::FlowError> {
-        let (buffer, time, newest) = {
+        let (buffer, time, last) = {
             let state = &mut *self.state.lock();
             let Some(stream) = &mut state.stream else { return Ok(()) };
             let Some((buffer, time)) = stream.take_doubtful() else { return Ok(()) };
@@ -161,11 +181,11 @@ impl MotionInterpolate {
             if !is_before {
                 (buffer, None, None)
             } else {
-                (buffer, Some(time), state.stream.as_ref().and_then(InterpolateStream::newest))
+                (buffer, Some(time), state.stream.as_ref().and_then(InterpolateStream::last))
             }
         };
         match time {
-            Some(time) => self.warn_of_order(time, newest),
+            Some(time) => self.warn_of_order(time, last),
             None => self.take_frame(buffer, true)?,
         }
         Ok(())
@@ -212,10 +232,12 @@ impl MotionInterpolate {
             }
         };
         let is_discont = buffer.flags().contains(gst::BufferFlags::DISCONT);
+        let start = state.start;
         let Some(stream) = &mut state.stream else { return Ok(None) };
-        let (before, newest) = (stream.before(time, is_discont), stream.newest());
-        if is_interpolated && !is_discont && !is_sure {
-            match stream.judge(time) {
+        let (before, newest, last) = (stream.before(time, is_discont), stream.newest(), stream.last());
+        // What the first frame would break with is unknown.
+        if is_interpolated && !(is_discont && last.is_some()) && !is_sure {
+            match stream.judge(time, start) {
                 Verdict::Next => (),
                 Verdict::Doubtful => {
                     stream.doubt(buffer, time);
@@ -224,7 +246,7 @@ impl MotionInterpolate {
                 Verdict::Dropped => {
                     state.counts.out_of_order += 1;
                     self.publish(state);
-                    self.warn_of_order(time, newest);
+                    self.warn_of_order(time, last);
                     return Ok(None);
                 }
                 Verdict::Anew => gst::warning!(CAT, imp = self, "Timestamps begin anew at {time} ns"),
@@ -238,8 +260,7 @@ impl MotionInterpolate {
         }
         let ends_sequence = newest.is_some() && (before == Before::Jump || !is_interpolated);
         if let (Some(stream), true) = (&mut state.stream, ends_sequence) {
-            let stop = state.stop;
-            stream.expect_no_more(|_, end| end.map(|end| earlier(end, stop)));
+            stream.expect_no_more_behind(state.stop, true);
         }
         Ok(Some(Arrival { buffer, time, before, is_interpolated, ends_sequence }))
     }
@@ -248,14 +269,16 @@ impl MotionInterpolate {
     fn plan(&self, arrival: Arrival) -> Option<(gst::Buffer, Planned)> {
         let state = &mut *self.state.lock();
         let (speed, time) = (state.settings.speed(), arrival.time);
-        let InterpolateState { stream: Some(stream), start, retiming, .. } = state else { return None };
         if !arrival.is_interpolated {
             let segment = state.change_speed(speed, time);
-            if let Some(stream) = &mut state.stream {
-                stream.pass(segment, arrival.buffer, &state.retiming);
+            if let Some(stream) = &mut state.stream
+                && !stream.pass(segment, (arrival.buffer, time), &state.retiming)
+            {
+                state.counts.out_of_order += 1;
             }
             return None;
         }
+        let InterpolateState { stream: Some(stream), start, retiming, .. } = state else { return None };
         let length = stream.newest().map_or(0, |newest| time.saturating_sub(newest));
         let interval = stream.plan(&arrival.buffer, (time, arrival.before), *start, retiming)?;
         let is_late = self.would_be_late(state, &interval);
@@ -326,7 +349,7 @@ impl MotionInterpolate {
                 None => return Ok(None),
                 Some(Shown::Untouched(buffer)) => {
                     counts.add(OutputKind::Passed);
-                    stream.count();
+                    stream.note_sent(&frame);
                     return Ok(Some(Leaving::Buffer(buffer)));
                 }
                 Some(Shown::Input(buffer, kind)) => (buffer, kind),

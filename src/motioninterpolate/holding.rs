@@ -3,9 +3,10 @@
 use gst::prelude::*;
 use gst::subclass::prelude::*;
 
-use super::flow::{NoFrame, earlier};
+use super::flow::NoFrame;
 use super::imp::{CAT, MotionInterpolate};
-use super::plan::LONGEST_PAUSE;
+use super::plan::{LONGEST_PAUSE, earlier};
+use super::retime;
 use super::stream::InterpolateStream;
 use crate::video;
 use crate::video::sequence::{Holding, HoldsFrames, Leave, Leaving};
@@ -45,9 +46,15 @@ impl HoldsFrames for MotionInterpolate {
     }
 
     fn goes_on_behind(&self, event: &gst::EventRef) -> bool {
-        let gst::EventView::Segment(event) = event.view() else { return false };
-        let segment = event.segment().downcast_ref::<gst::ClockTime>();
-        segment.is_some_and(|segment| self.state.lock().goes_on_in(segment))
+        match event.view() {
+            gst::EventView::Segment(event) => {
+                let segment = event.segment().downcast_ref::<gst::ClockTime>();
+                segment.is_some_and(|segment| self.state.lock().goes_on_in(segment))
+            }
+            // What follows the last frame of other caps is known when those of the output are.
+            gst::EventView::Caps(_) => true,
+            _ => false,
+        }
     }
 
     fn pop_output(&self, leave: Leave) -> Result<Option<Leaving>, gst::FlowError> {
@@ -81,28 +88,38 @@ impl HoldsFrames for MotionInterpolate {
     }
 
     fn expect_no_more(&self, event: Option<&gst::EventRef>) {
+        let speed = self.settings.lock().speed();
         let state = &mut *self.state.lock();
         let (stop, segment, is_backwards) = (state.stop, &state.input_segment, state.mirror.is_some());
         let Some(stream) = &mut state.stream else { return };
-        let view = event.map(|event| event.view());
-        stream.expect_no_more(|newest, end| match view {
+        let (Some(newest), end) = (stream.newest(), stream.end()) else { return };
+        match event.map(|event| event.view()) {
             // What the segment has after the last frame shows that frame.
             Some(gst::EventView::Eos(_) | gst::EventView::SegmentDone(_)) => {
-                stop.filter(|stop| stop.saturating_sub(newest) <= LONGEST_PAUSE).or(end)
+                let end = stop.filter(|stop| stop.saturating_sub(newest) <= LONGEST_PAUSE).or(end);
+                if let Some(end) = end {
+                    stream.expect_no_more(end, true);
+                }
             }
             // Up to the running time at which the next one starts.
             Some(gst::EventView::Segment(event)) => {
-                let next = event.segment().downcast_ref::<gst::ClockTime>().and_then(|next| next.base());
-                let next = next.filter(|_| !is_backwards);
-                let next = next.and_then(|base| segment.position_from_running_time(base));
-                let next = next.map(gst::ClockTime::nseconds).filter(|&next| next > newest);
-                match next {
-                    Some(next) => stop.or(end).map(|end| end.min(next)),
+                let next = event.segment().downcast_ref::<gst::ClockTime>();
+                let base = next.and_then(|next| next.base()).filter(|_| !is_backwards);
+                let base = base.and_then(|base| segment.position_from_running_time(base));
+                let base = base.map(gst::ClockTime::nseconds).filter(|&base| base > newest);
+                let end = match base {
+                    Some(base) => stop.or(end).map(|end| end.min(base)),
                     None => end.map(|end| earlier(end, stop)),
+                };
+                let Some(end) = end else { return };
+                let next = next.map(|next| retime::segment(next, speed));
+                let goes_on = next.is_some_and(|next| state.continuation(&next, end).is_some());
+                if let Some(stream) = &mut state.stream {
+                    stream.expect_no_more(end, !goes_on);
                 }
             }
-            _ => end.map(|end| earlier(end, stop)),
-        });
+            _ => stream.expect_no_more_behind(stop, false),
+        }
     }
 
     /// Lets the newest frame be repeated if the source is live and the next one does not come in time.

@@ -8,6 +8,7 @@ use gst_base::prelude::*;
 use gst_base::subclass::BaseTransformMode;
 use gst_base::subclass::base_transform::GenerateOutputSuccess;
 use gst_base::subclass::prelude::*;
+use gst_video::VideoInfo;
 use parking_lot::Mutex;
 
 use super::ratio::Ratio;
@@ -114,9 +115,7 @@ impl ElementImpl for MotionInterpolate {
 
     fn pad_templates() -> &'static [gst::PadTemplate] {
         static TEMPLATES: LazyLock<Vec<gst::PadTemplate>> = LazyLock::new(|| {
-            let caps = video::caps();
-            #[cfg(feature = "cuda")]
-            let caps = video::cuda::with_cuda(caps);
+            let caps = caps::accepted();
             video::pad_templates(&caps, &caps)
         });
         &TEMPLATES
@@ -189,6 +188,11 @@ impl BaseTransformImpl for MotionInterpolate {
     }
 
     fn decide_allocation(&self, query: &mut gst::query::Allocation) -> Result<(), gst::LoggableError> {
+        let info = query.get().0.and_then(|caps| VideoInfo::from_caps(caps).ok());
+        if info.is_some_and(|info| !caps::is_raw(&info)) {
+            // Nothing is written.
+            return self.parent_decide_allocation(query);
+        }
         #[cfg(feature = "cuda")]
         let pool = self.cuda.pool_for(query);
         #[cfg(not(feature = "cuda"))]

@@ -3,12 +3,12 @@
 use gst_video::VideoInfo;
 
 use super::motion::{MotionChoice, MotionError, MotionSearch, PairMotion};
+use super::planes::{InputFrame, Planes};
 use super::settings::InterpolationSettings;
 use super::{MotionInterpolateMode, MotionInterpolateSceneCut};
 use crate::settings::{DeviceSettings, OpenError};
-use crate::video::frame::{FrameLayout, PlaneError, frame_message};
+use crate::video::frame::{PlaneError, frame_message};
 use crate::video::interrupt::Interrupt;
-use crate::video::pool;
 use motion_search::compensation::{CompensationError, weighted_mean};
 use motion_search::interpolation::{InterpolationError, Phase};
 
@@ -54,9 +54,9 @@ pub enum Decision {
 
 /// Two input frames that follow each other, and what makes frames between them.
 pub struct Maker {
-    layout: FrameLayout,
-    previous: Option<gst::Buffer>,
-    next: Option<gst::Buffer>,
+    planes: Planes,
+    previous: Option<InputFrame>,
+    next: Option<InputFrame>,
     /// While `mode=motion`.
     motion: Option<MotionSearch>,
     /// Whether the frame after `next` is loaded.
@@ -69,7 +69,7 @@ impl Maker {
     /// For frames of `info`. Everything that making a frame needs is allocated here.
     pub fn new(info: &VideoInfo) -> Self {
         Self {
-            layout: FrameLayout::new(info.clone()),
+            planes: Planes::new(info),
             previous: None,
             next: None,
             motion: None,
@@ -99,10 +99,10 @@ impl Maker {
             return Ok(None);
         }
         let devices = &settings.devices;
-        let layout = self.layout.clone().with_levels(settings.levels.get());
         let mut opened = None;
         if settings.mode == MotionInterpolateMode::Motion {
-            let (chosen, format) = (devices.clone(), layout.format().clone());
+            let format = self.planes.format_with_levels(settings.levels.get());
+            let chosen = devices.clone();
             let quality = settings.quality.into();
             let open = move || MotionSearch::open(&chosen, quality, &format);
             let (mut motion, choice) = devices.open_apart(waiting, open)?;
@@ -110,7 +110,7 @@ impl Maker {
             opened = Some((motion, choice));
         }
         let (motion, choice) = opened.unzip();
-        self.layout = layout;
+        self.planes.set_levels(settings.levels.get());
         (self.motion, self.is_newest_searched) = (motion, is_late.then_some(false));
         Ok(self.motion.as_mut().zip(choice))
     }
@@ -128,7 +128,7 @@ impl Maker {
         self.motion.as_ref().map_or(!needs_motion, |motion| {
             needs_motion
                 && motion.is_for(&settings.devices, settings.quality.into())
-                && self.layout.has_levels(settings.levels.get())
+                && self.planes.has_levels(settings.levels.get())
         })
     }
 
@@ -137,8 +137,12 @@ impl Maker {
         self.motion.as_ref().map(MotionSearch::devices)
     }
 
-    pub fn layout(&self) -> &FrameLayout {
-        &self.layout
+    /// The frame that came last, which is `waiting` or else the next one of the pair, and access to its planes.
+    pub fn newest<'a>(
+        &'a mut self,
+        waiting: Option<&'a InputFrame>,
+    ) -> (Option<&'a InputFrame>, &'a mut Planes) {
+        (waiting.or(self.next.as_ref()), &mut self.planes)
     }
 
     /// Whether what makes frames, if it is open, also takes the motion before and after them.
@@ -151,25 +155,26 @@ impl Maker {
         self.motion.as_mut()
     }
 
-    /// Begins to find the motion between an input frame and the one before it, `previous`, if `is_wanted` and the mode needs
-    /// it. Returns whether it does. The frame is [loaded](Self::load_ahead) after all before it.
+    /// Begins to find the motion between an input frame and the one before it, `previous` or else the next one of the pair, if
+    /// `is_wanted` and the mode needs it. Returns whether it does. The frame is [loaded](Self::load_ahead) after all before it.
     ///
     /// # Errors
     /// As [`Self::load_ahead`].
     pub fn start_search(
         &mut self,
-        previous: Option<&gst::Buffer>,
-        next: &gst::Buffer,
+        previous: Option<&InputFrame>,
+        next: &InputFrame,
         is_wanted: bool,
     ) -> Result<bool, MakeError> {
+        let previous = previous.or(self.next.as_ref());
         let Some(motion) = &mut self.motion else { return Ok(false) };
         let (Some(is_known), Some(previous), true) =
             (self.is_newest_searched.replace(false), previous, is_wanted)
         else {
             return Ok(false);
         };
-        let next = self.layout.luma(next, None)?;
-        let previous = (!is_known).then(|| self.layout.luma(previous, None)).transpose()?;
+        let next = self.planes.luma(next)?;
+        let previous = (!is_known).then(|| self.planes.luma(previous)).transpose()?;
         motion.start_search(previous.as_ref(), &next)?;
         self.is_newest_searched = Some(true);
         Ok(true)
@@ -182,7 +187,7 @@ impl Maker {
     /// [`MakeError`] if the buffer does not hold the frame its caps promise, or the search fails.
     pub fn load_ahead(
         &mut self,
-        buffer: &gst::Buffer,
+        frame: &InputFrame,
         is_searched: bool,
         length: u64,
         first: Option<Phase>,
@@ -192,8 +197,8 @@ impl Maker {
         }
         match (&mut self.motion, &self.next) {
             (Some(motion), Some(next)) if is_searched => {
-                let before = self.previous.as_ref().map(|before| self.layout.frames(before)).transpose()?;
-                let (next, ahead) = (self.layout.frames(next)?, self.layout.frames(buffer)?);
+                let before = self.previous.as_ref().map(|before| self.planes.frames(before)).transpose()?;
+                let (next, ahead) = (self.planes.frames(next)?, self.planes.frames(frame)?);
                 motion.load_pair(before.as_deref(), [&next, &ahead], length, first)?;
             }
             (Some(motion), _) => motion.skip_pair(),
@@ -202,13 +207,13 @@ impl Maker {
         Ok(())
     }
 
-    /// Goes on to the frame in `buffer`, which has been [loaded](Self::load_ahead).
-    pub fn go_on(&mut self, buffer: gst::Buffer) {
+    /// Goes on to `frame`, which has been [loaded](Self::load_ahead).
+    pub fn go_on(&mut self, frame: InputFrame) {
         if let Some(motion) = &mut self.motion {
             motion.go_on();
         }
         self.has_ahead = false;
-        self.previous = self.next.replace(buffer);
+        self.previous = self.next.replace(frame);
     }
 
     /// Holds the previous frame no longer: nothing is made between the two any more.
@@ -218,7 +223,7 @@ impl Maker {
 
     /// Replaces the buffers that are held by copies.
     pub fn release_buffers(&mut self) {
-        self.previous.iter_mut().chain(&mut self.next).for_each(pool::release);
+        self.previous.iter_mut().chain(&mut self.next).for_each(InputFrame::release_buffer);
     }
 
     /// Makes the next frame the first of a sequence.
@@ -231,11 +236,11 @@ impl Maker {
     }
 
     pub fn previous(&self) -> Option<&gst::Buffer> {
-        self.previous.as_ref()
+        self.previous.as_ref().map(|frame| &frame.buffer)
     }
 
     pub fn next(&self) -> Option<&gst::Buffer> {
-        self.next.as_ref()
+        self.next.as_ref().map(|frame| &frame.buffer)
     }
 
     /// What becomes of the moment at `phase` between the two frames, and whether that is so because of a scene cut.
@@ -265,33 +270,31 @@ impl Maker {
         &mut self,
         phase: Phase,
         upcoming: Option<Phase>,
-        ahead: Option<&gst::Buffer>,
+        ahead: Option<&InputFrame>,
         out: &mut gst::BufferRef,
     ) -> Result<(), MakeError> {
         let (Some(previous), Some(next)) = (&self.previous, &self.next) else { return Ok(()) };
-        let (previous, next) = (self.layout.frames(previous)?, self.layout.frames(next)?);
+        let (previous, next) = (self.planes.frames(previous)?, self.planes.frames(next)?);
         // Nothing is known of the first two frames since `mode` was set to motion in mid-stream: they are blended.
         let motion = self.motion.as_mut().filter(|motion| motion.pair() != PairMotion::Unknown);
         let mut maker = None;
         if let Some(motion) = motion {
             let ahead =
-                ahead.filter(|_| self.has_ahead).map(|ahead| self.layout.frames(ahead)).transpose()?;
+                ahead.filter(|_| self.has_ahead).map(|ahead| self.planes.frames(ahead)).transpose()?;
             let frames = [Some(&previous[..]), Some(&next), ahead.as_deref()];
-            let target = self.layout.write_on_gpu(out);
+            let target = self.planes.write_on_gpu(out);
             let target = target.as_deref().unwrap_or_default();
             maker = motion.make(phase, upcoming, frames, target)?;
             if maker.is_none() {
                 return Ok(());
             }
         }
-        let mut out = self.layout.write(out)?;
-        for (index, (previous, next)) in previous.iter().zip(&next).enumerate() {
-            let (previous, next, mut out) = (previous.view(), next.view(), out.plane_mut(index)?);
+        self.planes.write(out, |index, out| {
+            let (previous, next) = (previous[index].view(), next[index].view());
             match maker {
-                Some(maker) => maker.write_plane(index, [&previous, &next], &mut out)?,
-                None => weighted_mean(&previous, &next, phase.previous_weight(), &mut out)?,
+                Some(maker) => maker.write_plane(index, [&previous, &next], out),
+                None => weighted_mean(&previous, &next, phase.previous_weight(), out),
             }
-        }
-        Ok(())
+        })
     }
 }

@@ -2,6 +2,7 @@
 
 use gst::subclass::prelude::*;
 
+use super::MotionInterpolateMode;
 use super::imp::{CAT, MotionInterpolate};
 use super::motion::{MotionChoice, MotionSearch};
 use crate::settings::statistics;
@@ -32,6 +33,18 @@ impl MotionInterpolate {
                 gst::StreamError::Format,
                 ("A frame is dropped because its timestamp does not fit between those of its neighbours"),
                 ["{time} ns after {newest:?} ns; this warning is posted once"]
+            );
+        }
+    }
+
+    /// Warns, once, that frames are repeated where others were to be made, because of `obstacle`.
+    pub fn warn_of_repeating(&self, obstacle: &str) {
+        let is_wanted = self.settings.lock().mode == MotionInterpolateMode::Repeat;
+        if !is_wanted && self.warnings.lock().is_new("repeating") {
+            gst::element_imp_warning!(
+                self,
+                gst::StreamError::Format,
+                ("Frames are repeated as by videorate, and none is made: {obstacle}")
             );
         }
     }

@@ -12,7 +12,9 @@
  * starts, without gap or overlap, whatever is missing in the input. Timestamps of the output are rounded down to
  * nanoseconds. A segment that goes on in running time where the one before has ended, or has the running times of the one
  * before, and frames with other caps, go on with the same grid of times; another output frame rate begins where the one
- * before has ended.
+ * before has ended. Behind frames that have passed at their own times, because there was no output frame rate or no frame
+ * could be made, frame 0 is where the last of them ends, or at the next one if that is earlier or the duration is unknown.
+ * Output frames never go back in time unless the source does.
  *
  * An input frame at the time of an output frame passes: a copy of the buffer that shares its memory, or at the same frame
  * rate the buffer itself. An output frame between two input frames is made, at the exact phase: from 24 to 60 frames a second
@@ -36,9 +38,10 @@
  *
  * A frame ends after the duration of its buffer, else of the frame rate, else of the
  * interval before it. A duration of more than a second and four frames is not believed. 24 frames of 24 a second become 60
- * frames of 60 a second. The last output frame ends where the input ends, except that a frame that passes lasts a whole
- * output frame where the segment has no stop: whether it is the last one is not known yet. A GAP event that is filled does
- * not go downstream, except before the first frame. A flush drops what has not left.
+ * frames of 60 a second. Each output frame lasts until the next one, also where the input pauses. The last one ends where the
+ * input ends, except that a frame that passes lasts a whole output frame where the segment has no stop: whether it is the
+ * last one is not known yet. A GAP event that is filled does not go downstream, except before the first frame, and neither
+ * does one before the first segment. A flush drops what has not left.
  *
  * With `drop-lossy-duplicates` up to three frames in a row that differ from the frame before by coding noise alone are
  * dropped, as if they were missing. The noise is measured in frames that have passed: no frame waits for it.
@@ -78,13 +81,24 @@
  * | frame rate 0/1 or none | output frames at the times of the output's rate, between the timestamps that come |
  * | output frame rate 0/1 | every frame passes; with another `rate` than 1 a warning says that none are made |
  * | a timestamp that is not after that of the frame before | the frame is dropped; one warning is posted. Three such frames that follow each other, or one behind a segment, are a source that begins anew: output frames go back with them |
- * | a timestamp more than a second and four frames ahead | the frame waits for the next one; if that is earlier again, it is dropped |
+ * | a timestamp more than a second and four frames ahead, of the first frame after the segment's start | the frame waits for the next one; if that is earlier again, it is dropped |
  * | deep samples that vary in a small part of their range | set `black-level` and `white-level`, between which the search sees them |
  * | a device that cannot be opened, set while playing | a warning; the earlier device goes on, or without one the CPU |
  * | no timestamp | the frame follows the one before; an error if neither durations nor a frame rate tell when |
- * | interlaced frames, stereo frame by frame | they pass at the same frame rate; otherwise an error: put `deinterlace` or `glviewconvert` before |
+ * | interlaced frames | they pass at the same frame rate; otherwise they are repeated or dropped as with `mode=repeat`, and one warning is posted: put `deinterlace` before |
+ * | stereo frame by frame | they pass at the same frame rate; otherwise an error: put `glviewconvert` before |
  * | a segment that is not in time | an error |
  * | backwards playback | the same from the stop of the segment down to its start, in the order in which frames come; a change of `rate` holds from the next segment on. Without a stop every frame passes |
+ *
+ * ## Formats
+ *
+ * Frames are made in planar and packed YUV, with interleaved chroma, and in RGB, also with alpha; the pad templates list the
+ * formats. Components that are not in planes of their own are copied to such planes, and what is made of them back. Alpha and the
+ * colours of RGB are predicted as luma is. RGB is searched by luma of its colours, `(77 R + 150 G + 29 B + 128) >> 8`. Bytes of
+ * pixels that have no meaning are 255 in frames that are made.
+ *
+ * `image/jpeg`, `image/png` and `video/x-bayer` pass at the same frame rate. At another `rate` their frames are repeated or
+ * dropped, and one warning is posted.
  *
  * ## Latency and late frames
  *
@@ -162,7 +176,9 @@ mod messages;
 mod metas;
 mod motion;
 mod order;
+mod packing;
 mod plan;
+mod planes;
 mod preparing;
 mod ratio;
 mod repeats;

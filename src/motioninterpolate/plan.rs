@@ -1,11 +1,17 @@
 //! What is decided about input frames and output frames.
 
+use super::planes::InputFrame;
 use super::statistics::OutputKind;
 use super::timeline::{Interval, OutputFrame};
 use motion_search::interpolation::Phase;
 
 /// Longer pauses than this, in nanoseconds, are not filled.
 pub const LONGEST_PAUSE: u64 = 3_600_000_000_000;
+
+/// The earlier of two times, of which the second may be unknown.
+pub fn earlier(time: u64, other: Option<u64>) -> u64 {
+    other.map_or(time, |other| time.min(other))
+}
 
 /// What an output frame shows.
 pub enum Shown {
@@ -28,6 +34,27 @@ pub enum Before {
     Jump,
 }
 
+/// A frame that has left, in nanoseconds of the output.
+#[derive(Clone, Copy, Debug)]
+pub struct SentFrame {
+    pub time: u64,
+    /// When it ends, if that is known.
+    pub end: Option<u64>,
+}
+
+impl SentFrame {
+    /// When it ends, if the next one is at `next`.
+    pub fn end_before(&self, next: u64) -> u64 {
+        self.end.filter(|&end| end > self.time).map_or(next, |end| end.min(next))
+    }
+
+    /// The same with times that are `shift` nanoseconds larger.
+    pub fn shifted(&self, shift: i128) -> Self {
+        let shifted = |time: u64| u64::try_from((i128::from(time) + shift).max(0)).unwrap_or(u64::MAX);
+        Self { time: shifted(self.time), end: self.end.map(shifted) }
+    }
+}
+
 /// The output frames up to an input frame, and the segment of those that follow if it is another one.
 pub struct Planned {
     pub interval: Interval,
@@ -40,7 +67,7 @@ pub struct Planned {
 
 /// A frame that is searched ahead.
 pub struct QueuedFrame {
-    pub buffer: gst::Buffer,
+    pub frame: InputFrame,
     pub planned: Planned,
     /// Whether the motion between the frame before and this one is searched.
     pub is_searched: bool,

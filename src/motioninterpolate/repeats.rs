@@ -1,7 +1,7 @@
 //! Input frames that repeat the one before but for coding noise, where `drop-lossy-duplicates` is set.
 
 use super::metas;
-use crate::video::frame::FrameLayout;
+use super::planes::{InputFrame, Planes};
 use motion_search::duplicates::DuplicateFinder;
 
 /// So many are dropped in a row, as in animations of which each frame is shown four times. The next one passes: in a longer run
@@ -20,9 +20,10 @@ pub struct Repeats {
 
 impl Repeats {
     /// Whether `buffer` repeats `newest`, so that it is dropped.
-    pub fn take(&mut self, newest: &gst::BufferRef, buffer: &gst::BufferRef, layout: &FrameLayout) -> bool {
+    pub fn take(&mut self, newest: &InputFrame, buffer: &gst::Buffer, planes: &mut Planes) -> bool {
         // What cannot be read repeats nothing.
-        let is_one = layout.is_duplicate(newest, buffer, &mut self.finder).unwrap_or(false);
+        let next = InputFrame::new(buffer.clone());
+        let is_one = planes.is_duplicate(newest, &next, &mut self.finder).unwrap_or(false);
         if is_one && self.count < MOST {
             self.count += 1;
             self.metas.extend(metas::of_moment(buffer));

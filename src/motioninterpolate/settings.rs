@@ -39,6 +39,11 @@ settings! {
 }
 
 impl InterpolationSettings {
+    /// The same for frames of which none can be made: they are repeated.
+    pub fn repeating(self) -> Self {
+        Self { mode: MotionInterpolateMode::Repeat, drop_lossy_duplicates: false, ..self }
+    }
+
     /// The frames that may wait while they are searched.
     pub fn delay(&self) -> usize {
         if self.mode == MotionInterpolateMode::Motion { self.devices.pipeline_depth as usize - 1 } else { 0 }

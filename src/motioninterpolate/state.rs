@@ -57,7 +57,8 @@ impl InterpolateState {
         segment: gst::FormattedSegment<gst::ClockTime>,
         speed: Ratio,
     ) {
-        let shift = self.continuation(&segment);
+        let end = self.stream.as_ref().and_then(InterpolateStream::end);
+        let shift = end.and_then(|end| self.continuation(&segment, end));
         let [start, stop] = [input.start(), input.stop()].map(|time| time.map(gst::ClockTime::nseconds));
         let start = start.unwrap_or(0);
         self.mirror = stop.filter(|_| input.rate() < 0.0);
@@ -118,8 +119,8 @@ impl InterpolateState {
 
     /// Whether frames go on in the segment `input`, because its running times are those of the segment before: nothing ends.
     pub fn goes_on_in(&self, input: &gst::FormattedSegment<gst::ClockTime>) -> bool {
-        let (old, newest) = (&self.input_segment, self.stream.as_ref().and_then(InterpolateStream::newest));
-        let is_started = input.start().zip(newest).is_some_and(|(start, newest)| start.nseconds() <= newest);
+        let (old, last) = (&self.input_segment, self.stream.as_ref().and_then(InterpolateStream::last));
+        let is_started = input.start().zip(last).is_some_and(|(start, last)| start.nseconds() <= last);
         is_started && input.rate() > 0.0 && input.rate() == old.rate() && zero_of(input) == zero_of(old)
     }
 
@@ -128,9 +129,9 @@ impl InterpolateState {
         &mut self,
         input: gst::FormattedSegment<gst::ClockTime>,
     ) -> gst::FormattedSegment<gst::ClockTime> {
-        let newest = self.stream.as_ref().and_then(InterpolateStream::newest);
-        self.segment = match newest.filter(|_| !self.retiming.is_identity()) {
-            Some(newest) => retime::continued_segment([&self.segment, &input], newest, &self.retiming),
+        let last = self.stream.as_ref().and_then(InterpolateStream::last);
+        self.segment = match last.filter(|_| !self.retiming.is_identity()) {
+            Some(last) => retime::continued_segment([&self.segment, &input], last, &self.retiming),
             None => input.clone(),
         };
         self.stop = input.stop().map(gst::ClockTime::nseconds);
@@ -142,11 +143,12 @@ impl InterpolateState {
     }
 
     /// How much larger times are in `segment` than in the segment before, for the same running time, if that goes on: it begins
-    /// where the one before has ended, less than half an output frame beside, or both have the same times.
-    pub fn continuation(&self, segment: &gst::FormattedSegment<gst::ClockTime>) -> Option<i128> {
+    /// where the last frame of the one before ends, at `end` in nanoseconds of the input, less than half an output frame beside,
+    /// or both have the same times.
+    pub fn continuation(&self, segment: &gst::FormattedSegment<gst::ClockTime>, end: u64) -> Option<i128> {
         let (old, rate) = (&self.segment, segment.rate());
         let stream = self.stream.as_ref()?;
-        let end = video::time(self.retiming.output(stream.end()?));
+        let end = video::time(self.retiming.output(end));
         let [end, start] = [old.to_running_time(end)?, segment.base()?];
         let beside = end.nseconds().abs_diff(start.nseconds());
         let shift = zero_of(segment) - zero_of(old);

@@ -7,17 +7,19 @@ use std::time::Instant;
 
 use gst_video::VideoInfo;
 
+use super::caps;
 use super::maker::{MakeError, Maker};
 use super::metas::MomentMetas;
-use super::order::{Order, Verdict, believed};
-use super::plan::{Before, Due, LONGEST_PAUSE, Planned, QueuedFrame, TimeError};
+use super::order::{Order, Verdict, believed, farthest};
+use super::plan::earlier;
+use super::plan::{Before, Due, LONGEST_PAUSE, Planned, QueuedFrame, SentFrame, TimeError};
+use super::planes::InputFrame;
 use super::ratio::{Ratio, Retiming};
 use super::repeats::Repeats;
 use super::retime;
 use super::settings::InterpolationSettings;
 use super::statistics::Counts;
 use super::timeline::{FramePlace, Interval, Timeline};
-use crate::video;
 use crate::video::pool::{self, HeldBuffers};
 use crate::video::sequence::Leaving;
 
@@ -43,8 +45,12 @@ pub struct InterpolateStream {
     pub held: HeldBuffers,
     /// The time of the newest frame, unless the next one is the first of a sequence.
     newest: Option<u64>,
-    /// When it ends, or the last one before it ended, if that is known.
+    /// The time of the last frame of the segment, of any sequence, which may have passed.
+    last: Option<u64>,
+    /// When it ends, if that is known.
     end: Option<u64>,
+    /// What left last.
+    last_sent: Option<SentFrame>,
     /// The usual distance of frames, if it is known.
     distance: Option<u64>,
     /// Whether a GAP event came after the newest frame.
@@ -80,7 +86,9 @@ impl InterpolateStream {
             is_reached: false,
             held: HeldBuffers::default(),
             newest: None,
+            last: None,
             end: None,
+            last_sent: None,
             distance: None,
             is_gap: false,
             is_new_segment: false,
@@ -96,11 +104,12 @@ impl InterpolateStream {
     /// Output frames follow those of `before`.
     pub fn follow(&mut self, before: Self) {
         self.metas = before.metas;
+        (self.last, self.end) = (before.last, before.end);
+        (self.last_sent, self.sent) = (before.last_sent, before.sent);
         let (Some(timeline), Some(output)) = (before.timeline, self.output) else { return };
         let is_of_rate = timeline.output_rate() == output;
         let timeline = if is_of_rate { timeline } else { timeline.with_output(output) };
         self.timeline = Some(timeline.with_input(self.input));
-        (self.end, self.sent) = (before.end, before.sent);
     }
 
     /// Whether this is the stream from frames of `incoming` to frames of `outgoing`.
@@ -118,10 +127,15 @@ impl InterpolateStream {
         &self.incoming
     }
 
+    /// Why none can be made between the frames that come, if that is so.
+    pub fn obstacle(&self) -> Option<&'static str> {
+        caps::obstacle(&self.incoming)
+    }
+
     /// Whether output frames are at the times of a constant rate; otherwise all frames pass.
     pub fn is_constant(&self, speed: Ratio) -> bool {
         // Other frames pass where nothing needs to be made.
-        self.output.is_some() && (self.changes_rate(speed) || video::obstacle(&self.incoming).is_none())
+        self.output.is_some() && (self.changes_rate(speed) || self.obstacle().is_none())
     }
 
     /// Whether the output has another frame rate at this speed.
@@ -135,11 +149,9 @@ impl InterpolateStream {
     /// # Errors
     /// [`TimeError::Unknown`] if neither is known.
     pub fn time_of(&self, buffer: &gst::BufferRef, start: u64) -> Result<u64, TimeError> {
-        match (buffer.pts(), self.newest) {
-            (Some(pts), _) => Ok(pts.nseconds()),
-            (None, None) => Ok(self.end.unwrap_or(start)),
-            (None, Some(_)) => self.end.ok_or(TimeError::Unknown),
-        }
+        let first = || self.last.is_none().then_some(start);
+        let time = buffer.pts().map(gst::ClockTime::nseconds).or(self.end).or_else(first);
+        time.ok_or(TimeError::Unknown)
     }
 
     /// The time of the newest frame, unless the next one is the first of a sequence.
@@ -147,26 +159,32 @@ impl InterpolateStream {
         self.newest
     }
 
+    /// The time of the last frame of the segment, of any sequence.
+    pub fn last(&self) -> Option<u64> {
+        self.last
+    }
+
     /// A segment came in which frames go on.
     pub fn note_segment(&mut self) {
         self.is_new_segment = true;
     }
 
-    /// What becomes of a frame at `time`, by its time.
-    pub fn judge(&mut self, time: u64) -> Verdict {
+    /// What becomes of a frame at `time`, by its time. The segment starts at `start`.
+    pub fn judge(&mut self, time: u64, start: u64) -> Verdict {
         let is_new_segment = std::mem::take(&mut self.is_new_segment);
-        match self.newest {
+        match self.last {
+            None if time.saturating_sub(start) > farthest(self.usual_duration()) => Verdict::Doubtful,
             None => Verdict::Next,
-            Some(newest) if is_new_segment && time < newest => Verdict::Anew,
-            Some(newest) => self.order.judge(time, newest, self.distance),
+            Some(last) if is_new_segment && time < last => Verdict::Anew,
+            Some(last) => self.order.judge(time, last, self.distance),
         }
     }
 
     /// Whether the frame in `buffer` at `time` repeats the newest one but for coding noise. It is dropped then, and that one
     /// lasts longer.
-    pub fn is_repeat(&mut self, buffer: &gst::BufferRef, time: u64) -> bool {
-        let newest = self.waiting.back().map(|frame| &frame.buffer).or(self.maker.next());
-        let is_one = newest.is_some_and(|newest| self.repeats.take(newest, buffer, self.maker.layout()));
+    pub fn is_repeat(&mut self, buffer: &gst::Buffer, time: u64) -> bool {
+        let (newest, planes) = self.maker.newest(self.waiting.back().map(|frame| &frame.frame));
+        let is_one = newest.is_some_and(|newest| self.repeats.take(newest, buffer, planes));
         if is_one {
             let duration = believed(buffer, self.distance);
             self.end = duration.map(|duration| time.saturating_add(duration)).or(self.end);
@@ -187,13 +205,13 @@ impl InterpolateStream {
 
     /// What comes before a frame at `time`, which is a discontinuity or not.
     pub fn before(&self, time: u64, is_discont: bool) -> Before {
-        let Some(newest) = self.newest else { return Before::Frame };
-        let interval = time.saturating_sub(newest);
+        let Some(last) = self.last else { return Before::Frame };
+        let interval = time.saturating_sub(last);
         let is_missing = match (self.end, self.distance) {
             (Some(end), Some(distance)) => time.saturating_sub(end) >= distance / 2,
             _ => true,
         };
-        if time <= newest || interval > LONGEST_PAUSE {
+        if time <= last || interval > LONGEST_PAUSE {
             Before::Jump
         } else if (is_discont || self.is_gap) && is_missing || Timeline::is_pause(self.input, interval) {
             Before::Hole
@@ -215,8 +233,17 @@ impl InterpolateStream {
         self.is_discont |= self.newest.is_none() && buffer.flags().contains(gst::BufferFlags::DISCONT);
         let duration = self.duration_of(buffer, time);
         self.end = duration.map(|duration| time.saturating_add(duration));
-        (self.newest, self.is_gap) = (Some(time), false);
-        let timeline = self.timeline.get_or_insert_with(|| Timeline::new(input, output, retiming, start));
+        (self.newest, self.last, self.is_gap) = (Some(time), Some(time), false);
+        // Behind frames that have passed the output goes on.
+        let passed = self.last_sent.filter(|_| before != Before::Jump);
+        let timeline = self.timeline.get_or_insert_with(|| {
+            let timeline = Timeline::new(input, output, retiming, start);
+            let origin = passed.map(|passed| passed.end_before(retiming.output(time)));
+            match origin {
+                Some(origin) => timeline.beginning_at(origin.into()),
+                None => timeline,
+            }
+        });
         if before == Before::Jump {
             self.is_discont = true;
             timeline.jump(time);
@@ -246,13 +273,14 @@ impl InterpolateStream {
         planned: Planned,
         looks_ahead: bool,
     ) -> Result<(), MakeError> {
-        let previous = self.waiting.back().map(|frame| &frame.buffer).or(self.maker.next()).cloned();
         let interval = &planned.interval;
         let is_wanted = interval.is_any_between() || (looks_ahead && interval.is_between());
         let is_wanted = is_wanted && !planned.is_late;
-        let is_searched = self.maker.start_search(previous.as_ref(), &buffer, is_wanted)?;
+        let frame = InputFrame::new(buffer);
+        let previous = self.waiting.back().map(|frame| &frame.frame);
+        let is_searched = self.maker.start_search(previous, &frame, is_wanted)?;
         let dropped = self.repeats.take_metas();
-        self.waiting.push_back(QueuedFrame { buffer, planned, is_searched, dropped });
+        self.waiting.push_back(QueuedFrame { frame, planned, is_searched, dropped });
         Ok(())
     }
 
@@ -283,7 +311,7 @@ impl InterpolateStream {
         self.is_gap = true;
         let Some(end) = end.filter(|&end| self.before(end, true) == Before::Hole) else { return false };
         self.end = Some(end);
-        self.fill(end);
+        self.fill(end, false);
         true
     }
 
@@ -298,11 +326,11 @@ impl InterpolateStream {
     /// The newest frame is shown up to `end`, in nanoseconds of the input, because the next one is late.
     pub fn wait_no_longer(&mut self, end: u64) {
         self.is_gap = true;
-        self.fill(end);
+        self.fill(end, false);
     }
 
-    fn fill(&mut self, end: u64) {
-        self.filling = self.timeline.as_mut().and_then(|timeline| timeline.fill(end));
+    fn fill(&mut self, end: u64, is_last: bool) {
+        self.filling = self.timeline.as_mut().and_then(|timeline| timeline.fill(end, is_last));
     }
 
     /// Loads the first frame that waits.
@@ -313,7 +341,7 @@ impl InterpolateStream {
         let Some(frame) = self.waiting.front() else { return Ok(()) };
         let Planned { interval, length, is_late, .. } = &frame.planned;
         let first = interval.upcoming().filter(|_| !is_late);
-        self.maker.load_ahead(&frame.buffer, frame.is_searched, *length, first)
+        self.maker.load_ahead(&frame.frame, frame.is_searched, *length, first)
     }
 
     /// Goes on to the first frame that waits.
@@ -323,14 +351,33 @@ impl InterpolateStream {
     fn advance(&mut self) -> Result<(), MakeError> {
         self.load_ahead()?;
         let Some(frame) = self.waiting.pop_front() else { return Ok(()) };
-        self.metas.take(frame.dropped, &frame.buffer);
-        self.maker.go_on(frame.buffer);
+        self.metas.take(frame.dropped, &frame.frame.buffer);
+        self.maker.go_on(frame.frame);
         self.due = Some(frame.planned);
         Ok(())
     }
 
-    /// Lets `buffer` go downstream as it is but for its time, behind `segment`.
-    pub fn pass(&mut self, segment: Option<gst::Event>, mut buffer: gst::Buffer, retiming: &Retiming) {
+    /// Lets `buffer` at `time` go downstream as it is but for its time, behind `segment`. Returns whether it does: a frame is
+    /// dropped that follows frames which have been shown later than they came, but not later than it.
+    pub fn pass(
+        &mut self,
+        segment: Option<gst::Event>,
+        (mut buffer, time): (gst::Buffer, u64),
+        retiming: &Retiming,
+    ) -> bool {
+        self.passing.extend(segment.map(Leaving::Event));
+        // Behind it another grid begins.
+        self.timeline = None;
+        if buffer.pts().is_some() {
+            let follows = self.last.is_some_and(|last| last < time);
+            let shown = retiming.output(time);
+            self.last = Some(time);
+            self.end = self.duration_of(&buffer, time).map(|duration| time.saturating_add(duration));
+            if follows && self.last_sent.is_some_and(|sent| shown < sent.time) {
+                return false;
+            }
+            self.last_sent = Some(SentFrame { time: shown, end: self.end.map(|end| retiming.output(end)) });
+        }
         if !retiming.is_identity() {
             let time = |time| retime::output(time, retiming);
             let (pts, dts, duration) = (buffer.pts(), buffer.dts(), buffer.duration());
@@ -339,21 +386,28 @@ impl InterpolateStream {
             buffer.set_dts(dts.map(time));
             buffer.set_duration(duration.map(|duration| retime::divided(duration, retiming.speed())));
         }
-        self.passing.extend(segment.map(Leaving::Event));
         self.passing.push_back(Leaving::Buffer(buffer));
+        true
     }
 
     pub fn take_passing(&mut self) -> Option<Leaving> {
         self.passing.pop_front()
     }
 
-    /// No more frames of the sequence come: its last one is shown until `end` says, which gets the time when it ends, in
-    /// nanoseconds of the input. Returns that time.
-    pub fn expect_no_more(&mut self, end: impl FnOnce(u64, Option<u64>) -> Option<u64>) -> Option<u64> {
-        let end = end(self.newest?, self.end);
-        self.end = end.or(self.end);
-        self.fill(end?);
-        end
+    /// No more frames of the sequence come: its last one is shown until `end`, in nanoseconds of the input. `is_last`: no others
+    /// follow it in the same grid.
+    pub fn expect_no_more(&mut self, end: u64, is_last: bool) {
+        if self.newest.is_some() {
+            self.end = Some(end);
+            self.fill(end, is_last);
+        }
+    }
+
+    /// As [`Self::expect_no_more`], until the last frame ends or the segment stops, at `stop` in nanoseconds of the input.
+    pub fn expect_no_more_behind(&mut self, stop: Option<u64>, is_last: bool) {
+        if let Some(end) = self.end {
+            self.expect_no_more(earlier(end, stop), is_last);
+        }
     }
 
     /// The next output frame, if it is not later than the newest frame that need not wait: at most `keep` wait, fewer if
@@ -409,8 +463,8 @@ impl InterpolateStream {
 
     /// Replaces the buffers that are held by copies.
     pub fn release_buffers(&mut self) {
-        let doubtful = self.doubtful.iter_mut().map(|(buffer, _)| buffer);
-        self.waiting.iter_mut().map(|frame| &mut frame.buffer).chain(doubtful).for_each(pool::release);
+        self.doubtful.iter_mut().for_each(|(buffer, _)| pool::release(buffer));
+        self.waiting.iter_mut().for_each(|frame| frame.frame.release_buffer());
         self.maker.release_buffers();
     }
 
@@ -432,7 +486,7 @@ impl InterpolateStream {
         self.passing.clear();
         self.metas = MomentMetas::default();
         self.forget();
-        (self.timeline, self.end) = (None, None);
+        (self.timeline, self.last, self.end, self.last_sent) = (None, None, None, None);
     }
 
     /// As [`Self::forget`], after an error: time is missing.
@@ -457,6 +511,7 @@ impl InterpolateStream {
         let timeline = self.timeline.take();
         self.timeline =
             timeline.zip(shift).map(|(timeline, shift)| timeline.continued(shift, retiming, start));
-        self.end = None;
+        self.last_sent = self.last_sent.zip(shift).map(|(sent, shift)| sent.shifted(shift));
+        (self.last, self.end) = (None, None);
     }
 }

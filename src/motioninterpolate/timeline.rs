@@ -269,10 +269,16 @@ impl Timeline {
 
     /// Output frames of frame rate `output` follow those that there were.
     pub fn with_output(self, output: Ratio) -> Self {
-        let until_now = i128::from(self.grid.rate.frames(self.number));
-        let grid = Grid { origin: self.grid.origin + until_now, rate: output };
-        let place = AnchorPlace::Nanoseconds(self.anchor_output() - until_now);
-        Self { grid, anchor: Anchor { place, ..self.anchor }, newest: None, number: 0, ..self }
+        let origin = self.grid.origin + i128::from(self.grid.rate.frames(self.number));
+        let moved = self.beginning_at(origin);
+        Self { grid: Grid { rate: output, ..moved.grid }, ..moved }
+    }
+
+    /// Output frames of the same frame rate, of which frame 0 is at `origin` in nanoseconds of the output, and the next one.
+    pub fn beginning_at(self, origin: i128) -> Self {
+        let place = AnchorPlace::Nanoseconds(self.grid.origin + self.anchor_output() - origin);
+        let (grid, anchor) = (Grid { origin, ..self.grid }, Anchor { place, ..self.anchor });
+        Self { grid, anchor, newest: None, number: 0, ..self }
     }
 
     /// The output frames go on in another segment, whose times are `shift` nanoseconds larger for the same running time.
@@ -353,8 +359,8 @@ impl Timeline {
     }
 
     /// The output frames before `end`, in nanoseconds of the input, which show the newest input frame. The last one ends
-    /// there.
-    pub fn fill(&mut self, end: u64) -> Option<Interval> {
+    /// there if no frame of the grid follows, because it `is_last`.
+    pub fn fill(&mut self, end: u64, is_last: bool) -> Option<Interval> {
         let newest = self.newest?;
         let end = self.moment(end, Some(newest));
         let end = if end.nanoseconds < newest.nanoseconds { newest } else { end };
@@ -362,7 +368,7 @@ impl Timeline {
         let mut interval = self.interval(newest, end, Filling::Next);
         // The frame at the end is not one of them.
         let count = interval.scale.count_to(interval.to.saturating_sub(interval.slack).saturating_sub(1));
-        interval.cut = u64::try_from(cut).ok().filter(|_| count == interval.end);
+        interval.cut = u64::try_from(cut).ok().filter(|_| is_last && count == interval.end);
         interval.end = count.max(interval.number);
         self.number = interval.end;
         Some(interval)

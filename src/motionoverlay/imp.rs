@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use gst::subclass::prelude::*;
+use gst_base::prelude::*;
 use gst_base::subclass::BaseTransformMode;
 use gst_base::subclass::prelude::*;
 use gst_video::subclass::prelude::*;
@@ -15,6 +16,7 @@ use crate::meta::MotionVectorMeta;
 use crate::settings::MissingFields;
 use crate::video;
 use crate::video::pool::refuse_cropping;
+use crate::video::sequence::is_gap_without_segment;
 
 static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
     gst::DebugCategory::new(
@@ -137,6 +139,10 @@ impl BaseTransformImpl for MotionOverlay {
         self.parent_propose_allocation(decide_query, query)?;
         refuse_cropping(query);
         Ok(())
+    }
+
+    fn sink_event(&self, event: gst::Event) -> bool {
+        is_gap_without_segment(self.obj().sink_pad(), &event) || self.parent_sink_event(event)
     }
 
     // Not of the video filter, which maps every buffer, and one whose video meta is of another frame with a critical warning.

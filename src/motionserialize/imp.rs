@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use gst::subclass::prelude::*;
+use gst_base::prelude::*;
 use gst_base::subclass::BaseTransformMode;
 use gst_base::subclass::base_transform::GenerateOutputSuccess;
 use gst_base::subclass::prelude::*;
@@ -14,6 +15,7 @@ use super::settings::SerializeSettings;
 use super::stream::{SerializeError, SerializeStream};
 use crate::settings::MissingFields;
 use crate::video;
+use crate::video::sequence::is_gap_without_segment;
 
 static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
     gst::DebugCategory::new(
@@ -147,6 +149,10 @@ impl BaseTransformImpl for MotionSerialize {
         // Pixels are not read, so any layout is accepted without a copy.
         query.add_allocation_meta::<gst_video::VideoMeta>(None);
         Ok(())
+    }
+
+    fn sink_event(&self, event: gst::Event) -> bool {
+        is_gap_without_segment(self.obj().sink_pad(), &event) || self.parent_sink_event(event)
     }
 
     fn generate_output(&self) -> Result<GenerateOutputSuccess, gst::FlowError> {

@@ -321,6 +321,14 @@ where
 }
 
 impl MappedFrame<'_, &gst::BufferRef> {
+    /// The mapped bytes from the start of plane `index` on, and the stride. The plane may be longer.
+    ///
+    /// # Errors
+    /// [`PlaneError`] if the plane does not begin inside the mapped memory.
+    pub fn samples(&self, index: usize) -> Result<(&[u8], usize), PlaneError> {
+        samples(&self.frame, index)
+    }
+
     /// Plane `index`.
     ///
     /// # Errors

@@ -50,23 +50,28 @@ pub const SIDES: RangeInclusive<i32> = 1..=Parameters::MAX_FRAME_SIDE as i32;
 /// faster. Of formats that lose the same of what comes, `videoconvert` chooses the first one: where sixteen bits with full chroma
 /// come, one of the deep formats.
 pub fn caps() -> gst::Caps {
-    let structure = |formats: &[VideoFormat]| {
-        gst_video::VideoCapsBuilder::for_encoding("video/x-raw")
-            .format_list(formats.iter().copied())
-            .width_range(SIDES)
-            .height_range(SIDES)
-            .build()
-    };
-    let mut caps = structure(&FORMATS);
-    caps.merge(structure(&DEEP_FORMATS));
-    caps.merge(structure(&FULL_FORMATS));
+    let mut caps = caps_of(&FORMATS);
+    caps.merge(caps_of(&DEEP_FORMATS));
+    caps.merge(caps_of(&FULL_FORMATS));
     caps
+}
+
+/// The caps of frames of these `formats`, of any size that is searched.
+pub fn caps_of(formats: &[VideoFormat]) -> gst::Caps {
+    gst_video::VideoCapsBuilder::for_encoding("video/x-raw")
+        .format_list(formats.iter().copied())
+        .width_range(SIDES)
+        .height_range(SIDES)
+        .build()
 }
 
 /// How the samples of frames with these caps lie in memory.
 pub fn sample_format(info: &gst_video::VideoInfo) -> SampleFormat {
     let format = info.format_info();
-    SampleFormat::new(info.comp_depth(0), format.shift()[0]).unwrap_or(SampleFormat::EIGHT_BITS)
+    let of_luma = format.depth().first().zip(format.shift().first());
+    of_luma
+        .and_then(|(&depth, &shift)| SampleFormat::new(depth, shift).ok())
+        .unwrap_or(SampleFormat::EIGHT_BITS)
 }
 
 /// The templates of an element with the two always pads `sink` and `src`.

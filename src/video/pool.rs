@@ -145,7 +145,9 @@ pub fn ask_for(query: &mut gst::query::Allocation, held: usize) -> u32 {
     if pools.is_empty() {
         // Upstream makes a pool of its own: without this line it might allocate every buffer.
         let info = query.get_owned().0.and_then(|caps| VideoInfo::from_caps(&caps).ok());
-        if let Some(size) = info.and_then(|info| u32::try_from(info.size()).ok()) {
+        // Compressed frames have no size.
+        let size = info.and_then(|info| u32::try_from(info.size()).ok());
+        if let Some(size) = size.filter(|&size| size > 0) {
             query.add_allocation_pool(None::<&gst::BufferPool>, size, held, 0);
         }
     }

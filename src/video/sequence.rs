@@ -19,6 +19,8 @@ use super::stall::StallTimer;
 /// | `STREAM_START`, `CAPS` with other caps, `SEGMENT`, `SEGMENT_DONE`, `GAP`, `STREAM_GROUP_DONE`, `EOS`, the beginning of a still frame | [`Self::End`] |
 /// | other serialized events | [`Self::InOrder`] |
 /// | all others, and `CAPS` with the same caps | [`Self::AtOnce`] |
+///
+/// A `GAP` before the first segment is [`Self::Nothing`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Meaning {
     /// The frames that wait are dropped. The next frame is the first of a sequence.
@@ -29,6 +31,14 @@ pub enum Meaning {
     InOrder,
     /// The event overtakes the frames that wait.
     AtOnce,
+    /// The event is dropped.
+    Nothing,
+}
+
+/// Whether `event`, which has come to `sink`, is a GAP before the first segment, as depayloaders send where packets are lost. Its
+/// time is one of no segment: a sink that gets it waits forever.
+pub fn is_gap_without_segment(sink: &gst::Pad, event: &gst::EventRef) -> bool {
+    event.type_() == gst::EventType::Gap && sink.sticky_event::<gst::event::Segment>(0).is_none()
 }
 
 impl Meaning {
@@ -236,6 +246,9 @@ pub trait HoldsFrames: BaseTransformImpl {
     /// Does what `event` means for the frames that wait.
     fn before_event(&self, event: &gst::EventRef) -> Meaning {
         self.holding().interrupt.before_event(event);
+        if is_gap_without_segment(self.obj().sink_pad(), event) {
+            return Meaning::Nothing;
+        }
         let meaning = match Meaning::of(event, self.obj().sink_pad().current_caps().as_deref()) {
             Meaning::End if self.goes_on_behind(event) => Meaning::InOrder,
             meaning => meaning,
@@ -250,13 +263,16 @@ pub trait HoldsFrames: BaseTransformImpl {
                 let sent = self.send(Leave::Complete);
                 self.holding().keep(sent);
             }
-            Meaning::AtOnce => (),
+            Meaning::AtOnce | Meaning::Nothing => (),
         }
         meaning
     }
 
-    /// Sends on `event` in its place. The base class gets it unless frames wait.
+    /// Sends on `event` in its place, unless it is dropped. The base class gets it unless frames wait.
     fn forward_event(&self, event: gst::Event, meaning: Meaning) -> bool {
+        if meaning == Meaning::Nothing {
+            return true;
+        }
         // Behind what ends a sequence no frame waits, even if one could not be sent.
         let event = if meaning == Meaning::InOrder { self.hold(event) } else { Some(event) };
         event.is_none_or(|event| self.parent_sink_event(event))

@@ -2,6 +2,7 @@
 
 mod duplicates;
 mod fields;
+mod gaps;
 mod latency;
 mod meta;
 mod motioncompensate;

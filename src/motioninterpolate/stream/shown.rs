@@ -2,7 +2,7 @@
 
 use super::super::maker::{Decision, MakeError};
 use super::super::metas;
-use super::super::plan::Shown;
+use super::super::plan::{SentFrame, Shown};
 use super::super::settings::InterpolationSettings;
 use super::super::statistics::OutputKind;
 use super::super::timeline::{FramePlace, OutputFrame};
@@ -22,7 +22,7 @@ impl InterpolateStream {
     /// [`MakeError`] if a buffer does not hold the frame its caps promise, or the last device fails.
     pub fn make(&mut self, phase: Phase, out: &mut gst::BufferRef) -> Result<(), MakeError> {
         let upcoming = self.due.as_ref().and_then(|planned| planned.interval.upcoming());
-        let ahead = self.waiting.front().map(|frame| &frame.buffer);
+        let ahead = self.waiting.front().map(|frame| &frame.frame);
         self.maker.make(phase, upcoming, ahead, out)?;
         let nearest = if phase.is_nearer_previous() { self.maker.previous() } else { self.maker.next() };
         if let Some(nearest) = nearest {
@@ -70,9 +70,11 @@ impl InterpolateStream {
             && self.metas.is_newest_alone()
     }
 
-    /// Counts a frame that leaves.
-    pub fn count(&mut self) {
+    /// Notes that `frame` leaves.
+    pub fn note_sent(&mut self, frame: &OutputFrame) {
         self.sent += 1;
+        let end = frame.time.saturating_add(frame.duration);
+        self.last_sent = Some(SentFrame { time: frame.time, end: Some(end) });
     }
 
     /// Gives `buffer` the time of `frame`, which is `pts`, and the metadata that leaves with it.
@@ -82,7 +84,7 @@ impl InterpolateStream {
         buffer.set_dts(gst::ClockTime::NONE);
         buffer.set_duration(video::time(frame.duration));
         buffer.set_offset(self.sent);
-        self.count();
+        self.note_sent(frame);
         buffer.set_offset_end(self.sent);
         if std::mem::take(&mut self.is_discont) {
             buffer.set_flags(gst::BufferFlags::DISCONT);

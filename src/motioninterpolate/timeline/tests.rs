@@ -29,7 +29,7 @@ fn all(timeline: &mut Timeline, times: &[u64], end: u64) -> Vec<(usize, OutputFr
         found.extend(timeline.advance(time, false).map(|frame| (index, frame)));
     }
     let last = times.len() - 1;
-    found.extend(timeline.fill(end).unwrap().map(|frame| (last, frame)));
+    found.extend(timeline.fill(end, true).unwrap().map(|frame| (last, frame)));
     found
 }
 
@@ -336,14 +336,14 @@ fn other_input_and_a_segment_that_goes_on_keep_the_grid() {
     for time in [0, 40_000_000] {
         timeline.advance(time, false).for_each(drop);
     }
-    assert_eq!(counted(timeline.fill(80_000_000).unwrap(), output, 0), [(3, FramePlace::Repeated)]);
+    assert_eq!(counted(timeline.fill(80_000_000, true).unwrap(), output, 0), [(3, FramePlace::Repeated)]);
     // 30 frames a second from 80 ms on.
     let mut timeline = timeline.with_input(Some(ratio(30, 1)));
     let found: Vec<_> =
         [80_000_000, 113_333_333].map(|time| counted(timeline.advance(time, false), output, 0)).concat();
     assert_eq!(found, [(4, FramePlace::Next), (5, made(3, 5))]);
     let last: Vec<_> =
-        timeline.fill(146_666_666).unwrap().map(|frame| (frame.time, frame.duration)).collect();
+        timeline.fill(146_666_666, true).unwrap().map(|frame| (frame.time, frame.duration)).collect();
     assert_eq!(last, [(120_000_000, 20_000_000), (140_000_000, 6_666_666)]);
     // A segment that starts at 7 s, at the running time 150 ms.
     let shift = 7_000_000_000 - 150_000_000;
@@ -451,7 +451,8 @@ fn hostile_rates_and_times_do_not_overflow() {
                     for time in [1, 2, SECOND, 1 << 34, 1 << 50, 1 << 62] {
                         // At such rates an interval may have billions of them.
                         let frames = timeline.advance(first + time, time == 2).take(20);
-                        let found: Vec<_> = frames.chain(timeline.fill(u64::MAX).unwrap().take(20)).collect();
+                        let found: Vec<_> =
+                            frames.chain(timeline.fill(u64::MAX, true).unwrap().take(20)).collect();
                         assert!(found.windows(2).all(|pair| pair[0].time <= pair[1].time));
                         timeline.set_speed(ratio(7, 3));
                         timeline.jump(first + time);

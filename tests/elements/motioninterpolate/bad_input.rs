@@ -43,6 +43,45 @@ fn one_wrong_timestamp_loses_one_frame() {
     }
 }
 
+/// As if it came in mid-stream; sources mark their first frame as a discontinuity.
+#[test]
+fn a_first_frame_with_a_wrong_timestamp_is_dropped() {
+    for (input, seconds) in [((25, 1), 3600), ((25, 1), 2), ((0, 1), 3600), ((1, 2), 9)] {
+        for wrong in [1, 2] {
+            let step = time(if input.0 == 0 { (25, 1) } else { input }, 1);
+            let mut harness = blending(input, (50, 1));
+            let bus = bus(&harness);
+            for number in 0..wrong {
+                let mut buffer = frame_at(&i420(input), 60 + number, seconds * SECOND - number * SECOND / 2);
+                buffer.make_mut().set_flags(gst::BufferFlags::DISCONT);
+                push(&mut harness, buffer);
+            }
+            for number in 0..4 {
+                push(&mut harness, frame_at(&i420(input), number, number * step));
+            }
+            end(&mut harness);
+            let found = pull(&mut harness);
+            let at = format!("{input:?} {seconds} {wrong}");
+            let expected: Vec<_> = (0..4 * step / 20_000_000).map(|number| 20 * number).collect();
+            assert_eq!(milliseconds(&found), expected, "{at}");
+            assert_eq!(shown(&found[..1], input), [Some(0)], "{at}");
+            assert_eq!(count(&harness, "out-of-order"), wrong, "{at}");
+            assert!(bus.pop_filtered(&[gst::MessageType::Warning]).is_some());
+            assert!(bus.pop_filtered(&[gst::MessageType::Warning, gst::MessageType::Error]).is_none());
+        }
+    }
+    // A first frame that is late all the same is shown, from the start of the segment on.
+    let mut harness = blending((25, 1), (50, 1));
+    push_all(&mut harness, (25, 1), [50, 51]);
+    end(&mut harness);
+    assert_eq!(milliseconds(&pull(&mut harness)), (0..104).map(|k| 20 * k).collect::<Vec<_>>());
+    // Also if it is the only one.
+    let mut harness = blending((25, 1), (50, 1));
+    push_all(&mut harness, (25, 1), [50]);
+    end(&mut harness);
+    assert_eq!(milliseconds(&pull(&mut harness)), (0..102).map(|k| 20 * k).collect::<Vec<_>>());
+}
+
 #[test]
 fn timestamps_that_begin_anew_lose_two_frames() {
     let rate = (25, 1);
@@ -89,21 +128,60 @@ fn interlaced_frames() {
             .interlace_mode(mode)
             .build()
             .unwrap();
-        let mut harness = gst_check::Harness::new("motioninterpolate");
-        harness.set_sink_caps_str("video/x-raw,framerate=50/1");
-        let bus = bus(&harness);
-        harness.set_src_caps(info.to_caps().unwrap());
-        assert_eq!(harness.push(frame_at(&info, 0, 0)), Err(gst::FlowError::NotNegotiated));
-        let text = error_text(&bus.pop_filtered(&[gst::MessageType::Error]).unwrap());
-        assert!(text.contains("put deinterlace before"), "{text}");
+        let bytes_of = |number| bytes(&frame_at(&info, number, 0));
+        let warnings = |bus: &ElementBus| {
+            let told = [gst::MessageType::Warning, gst::MessageType::Error];
+            let all = std::iter::from_fn(|| bus.pop_filtered(&told)).map(|message| match message.view() {
+                gst::MessageView::Warning(warning) => warning.error().to_string(),
+                other => panic!("{other:?}"),
+            });
+            all.collect::<Vec<_>>()
+        };
+        // They are repeated, or dropped.
+        for (output, mode, shown) in [
+            ((50, 1), "motion quality=high pipeline-depth=4", &[0, 1, 1, 2, 2, 3, 3, 3][..]),
+            ((50, 1), "blend", &[0, 1, 1, 2, 2, 3, 3, 3]),
+            ((50, 1), "repeat", &[0, 1, 1, 2, 2, 3, 3, 3]),
+            ((25, 2), "motion drop-lossy-duplicates=true", &[0, 2]),
+        ] {
+            let launch = format!("motioninterpolate device=nosuchdevice mode={mode}");
+            let mut harness = harness(&launch, &info, output);
+            let bus = bus(&harness);
+            for number in 0..4 {
+                push(&mut harness, frame_at(&info, number, time((25, 1), number)));
+            }
+            end(&mut harness);
+            let found = pull(&mut harness);
+            let at = format!("{mode} {output:?}");
+            assert!(
+                found.iter().map(|buffer| bytes(buffer)).eq(shown.iter().map(|&number| bytes_of(number))),
+                "{at}"
+            );
+            let expected = (0..shown.len() as u64).map(|number| time(output, number));
+            assert!(found.iter().map(|buffer| pts(buffer)).eq(expected), "{at}");
+            assert_eq!(count(&harness, "made"), 0);
+            let warnings = warnings(&bus);
+            assert_eq!(warnings.len(), usize::from(mode != "repeat"), "{at} {warnings:?}");
+            assert!(
+                warnings
+                    .iter()
+                    .all(|text| text.contains("repeated") && text.contains("put deinterlace before"))
+            );
+        }
 
-        // They pass, until frames are to be made.
+        // At the same frame rate they pass, until their speed is changed.
         let mut harness = gst_check::Harness::new("motioninterpolate");
+        let bus = bus(&harness);
         harness.set_src_caps(info.to_caps().unwrap());
         push(&mut harness, frame_at(&info, 0, 0));
         assert_eq!(pull(&mut harness).len(), 1);
+        assert_eq!(warnings(&bus).len(), 0);
         element(&harness).set_property("rate", 0.5);
-        assert_eq!(harness.push(frame_at(&info, 1, time((25, 1), 1))), Err(gst::FlowError::NotNegotiated));
+        for number in 1..4 {
+            push(&mut harness, frame_at(&info, number, time((25, 1), number)));
+        }
+        assert_eq!(milliseconds(&pull(&mut harness)), [40, 80, 120, 160, 200]);
+        assert_eq!(warnings(&bus).len(), 1);
     }
 }
 

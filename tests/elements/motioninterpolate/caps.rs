@@ -128,16 +128,21 @@ fn format_behind(launch: &str) -> String {
 #[test]
 fn behind_videoconvert_the_nearest_depth_is_chosen() {
     for (from, to) in [
-        ("ARGB64", "Y444_12LE"),
-        ("AYUV64", "Y444_12LE"),
+        ("ARGB64", "GBRA"),
+        ("AYUV64", "A444_10LE"),
         ("Y444_16LE", "Y444_12LE"),
         ("Y212_LE", "I422_12LE"),
         ("Y444_12LE", "Y444_12LE"),
         ("Y410", "Y444_10LE"),
         ("P010_10LE", "P010_10LE"),
         ("GRAY16_LE", "GRAY16_LE"),
-        ("RGBA", "Y444"),
-        ("YUY2", "Y42B"),
+        ("RGBA", "RGBA"),
+        ("RGB", "RGB"),
+        ("YUY2", "YUY2"),
+        ("NV16", "NV16"),
+        ("A420", "A420"),
+        ("v210", "I422_10LE"),
+        ("NV12_64Z32", "I420"),
         ("NV12", "NV12"),
     ] {
         let launch = format!(
@@ -147,4 +152,59 @@ fn behind_videoconvert_the_nearest_depth_is_chosen() {
     }
     // What can send anything sends eight bits.
     assert_eq!(format_behind("videotestsrc num-buffers=2"), "I420");
+}
+
+/// What is no raw video passes, but is neither decoded nor mixed.
+#[test]
+fn what_is_no_raw_video_passes_at_the_same_frame_rate() {
+    for caps in [
+        "image/jpeg,framerate=25/1",
+        "image/jpeg,framerate=25/1,width=8,height=4",
+        "image/png",
+        "video/x-bayer,format=bggr,width=8,height=4,framerate=25/1",
+    ] {
+        init();
+        let mut harness = Harness::new_parse("motioninterpolate device=nosuchdevice");
+        let bus = bus(&harness);
+        harness.set_src_caps(caps.parse().unwrap());
+        let mut pointers = Vec::new();
+        for number in 0..3 {
+            let mut buffer = gst::Buffer::from_mut_slice(vec![number; 5 + number as usize]);
+            buffer.make_mut().set_pts(gst::ClockTime::from_mseconds(43 * u64::from(number)));
+            pointers.push(buffer.as_ptr());
+            push(&mut harness, buffer);
+        }
+        end(&mut harness);
+        let found = pull(&mut harness);
+        assert_eq!(found.iter().map(|buffer| buffer.as_ptr()).collect::<Vec<_>>(), pointers, "{caps}");
+        assert_eq!(milliseconds(&found), [0, 43, 86]);
+        let told = [gst::MessageType::Warning, gst::MessageType::Error];
+        assert!(bus.pop_filtered(&told).is_none());
+        let mut query = gst::query::Allocation::new(Some(&caps.parse().unwrap()), true);
+        assert!(element(&harness).static_pad("sink").unwrap().query(&mut query));
+    }
+    // At another speed frames are repeated.
+    let mut harness = Harness::new("motioninterpolate");
+    element(&harness).set_property("rate", 0.5);
+    let bus = bus(&harness);
+    harness.set_src_caps("image/jpeg,framerate=25/1,width=8,height=4".parse().unwrap());
+    for number in 0..3 {
+        let mut buffer = gst::Buffer::from_mut_slice(vec![number; 5 + number as usize]);
+        buffer.make_mut().set_pts(gst::ClockTime::from_mseconds(40 * u64::from(number)));
+        push(&mut harness, buffer);
+    }
+    end(&mut harness);
+    let found = pull(&mut harness);
+    assert_eq!(milliseconds(&found), [0, 40, 80, 120, 160, 200]);
+    assert_eq!(found.iter().map(|buffer| buffer.size()).collect::<Vec<_>>(), [5, 6, 6, 7, 7, 7]);
+    let warning = bus.pop_filtered(&[gst::MessageType::Warning]).expect("a warning");
+    let gst::MessageView::Warning(text) = warning.view() else { unreachable!() };
+    assert!(text.error().to_string().contains("cannot be mixed"), "{warning:?}");
+    assert!(bus.pop_filtered(&[gst::MessageType::Warning, gst::MessageType::Error]).is_none());
+    // Another frame rate is not negotiated.
+    let mut harness = Harness::new("motioninterpolate");
+    harness.set_sink_caps_str("image/jpeg,framerate=50/1");
+    let caps = self::element(&harness).static_pad("sink").unwrap().query_caps(None);
+    let accepts = |text: &str| text.parse::<gst::Caps>().unwrap().can_intersect(&caps);
+    assert!(accepts("image/jpeg,framerate=50/1") && !accepts("image/jpeg,framerate=25/1"));
 }

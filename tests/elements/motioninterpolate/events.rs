@@ -53,6 +53,71 @@ fn a_gap_repeats_the_frame_before() {
     assert_eq!(found(&after), every_20_ms(180, &[&repeated(1, 11)[..], &AFTER].concat()));
 }
 
+/// What a frame lasts while the stream goes on, whatever the gap has in time.
+#[test]
+fn frames_last_until_the_next_one() {
+    init();
+    for (output, gaps) in [
+        ((25, 1), &[(80, 60), (140, 7), (150, 90)][..]),
+        ((50, 1), &[(80, 33), (113, 61), (175, 90)]),
+        ((30, 1), &[(80, 100), (180, 1), (181, 70)]),
+    ] {
+        for count in 1..=gaps.len() {
+            let mut harness = blending(IN, output);
+            push_all(&mut harness, IN, 0..2);
+            for &(at, duration) in &gaps[..count] {
+                let [at, duration] = [at, duration].map(gst::ClockTime::from_mseconds);
+                assert!(harness.push_event(gst::event::Gap::builder(at).duration(duration).build()));
+            }
+            push_all(&mut harness, IN, 10..12);
+            end(&mut harness);
+            let found = pull(&mut harness);
+            let times: Vec<_> =
+                found.iter().map(|buffer| (pts(buffer), buffer.duration().unwrap().nseconds())).collect();
+            let whole = |number| (time(output, number), time(output, number + 1) - time(output, number));
+            let expected: Vec<_> = (0..).map(whole).take_while(|(at, _)| *at < 480_000_000).collect();
+            let (last, others) = times.split_last().unwrap();
+            assert_eq!(others, &expected[..expected.len() - 1], "{output:?} {count}");
+            assert_eq!((last.0, last.0 + last.1), (expected[others.len()].0, 480_000_000));
+        }
+    }
+}
+
+/// Also where other caps, another stream or a segment follow in the same grid.
+#[test]
+fn a_frame_before_others_of_the_grid_lasts_until_the_next_one() {
+    init();
+    let input = (24, 1);
+    let mut segment = segment(70_000_000);
+    segment.set_base(gst::ClockTime::from_nseconds(70_000_000));
+    let other = video(gst_video::VideoFormat::Nv12, (20, 8), input);
+    for (event, next) in [
+        (gst::event::StreamStart::new("another"), None),
+        (gst::event::Caps::new(&other.to_caps().unwrap()), Some(other.clone())),
+        (gst::event::Segment::new(&segment), None),
+    ] {
+        let mut harness = blending(input, OUT);
+        push_all(&mut harness, input, 0..1);
+        let mut second = frame(&i420(input), input, 1);
+        second.make_mut().set_duration(gst::ClockTime::from_nseconds(70_000_000 - time(input, 1)));
+        push(&mut harness, second);
+        assert!(harness.push_event(event));
+        let info = next.unwrap_or_else(|| i420(input));
+        push(&mut harness, frame_at(&info, 2, 70_000_000));
+        push(&mut harness, frame_at(&info, 3, 70_000_000 + time(input, 1)));
+        let found = pull(&mut harness);
+        assert!(found.len() >= 6);
+        assert!(milliseconds(&found).into_iter().eq((0..found.len() as u64).map(|number| 20 * number)));
+        assert!(found.iter().all(|buffer| buffer.duration() == Some(gst::ClockTime::from_mseconds(20))));
+    }
+    // Nothing follows in the grid.
+    let mut harness = blending(input, OUT);
+    push_all(&mut harness, input, 0..2);
+    assert!(harness.push_event(gst::event::Segment::new(&super::support::segment(5_000_000_000))));
+    let last = pull(&mut harness).pop().unwrap();
+    assert_eq!((pts(&last), last.duration().unwrap().nseconds()), (80_000_000, 3_333_333));
+}
+
 #[test]
 fn nothing_is_missing_at_a_gap_or_discontinuity_between_neighbours() {
     let mut harness = blending(IN, OUT);

@@ -114,12 +114,14 @@ fn a_live_source_that_pauses_repeats_its_last_frame() {
     });
     let (sender, receiver) = std::sync::mpsc::channel();
     pipeline.by_name("sink").unwrap().connect("handoff", false, move |values| {
-        let _ = sender.send(pts(&values[1].get::<gst::Buffer>().unwrap()));
+        let buffer = values[1].get::<gst::Buffer>().unwrap();
+        let _ = sender.send((pts(&buffer), buffer.duration().unwrap().nseconds()));
         None
     });
     pipeline.set_state(gst::State::Playing).unwrap();
     // No frame comes after the one at 760 ms; up to 1.5 s others leave all the same.
     let found: Vec<_> = receiver.iter().take(75).collect();
-    assert_eq!(found, (0..75).map(|k| time((50, 1), k)).collect::<Vec<_>>());
+    let whole = |k| (time((50, 1), k), 20_000_000);
+    assert_eq!(found, (0..75).map(whole).collect::<Vec<_>>());
     pipeline.set_state(gst::State::Null).unwrap();
 }

@@ -11,6 +11,8 @@ mod live;
 mod metas;
 mod motion;
 mod neighbours;
+mod packed;
+mod passing;
 mod scene_cuts;
 mod speed;
 mod statistics;

@@ -111,7 +111,14 @@ pub fn devices() -> Vec<String> {
 
 #[test]
 fn made_frames_are_those_of_the_oracle_on_every_device() {
-    let formats = [VideoFormat::I420, VideoFormat::Nv12, VideoFormat::Gray8, VideoFormat::P01010le];
+    let formats = [
+        VideoFormat::I420,
+        VideoFormat::Nv12,
+        VideoFormat::Gray8,
+        VideoFormat::P01010le,
+        VideoFormat::A42010le,
+        VideoFormat::A44410le,
+    ];
     let qualities = [("fast", FrameQuality::Fast), ("balanced", FrameQuality::Balanced)];
     for (format, (name, quality)) in formats.into_iter().flat_map(|f| qualities.map(|q| (f, q))) {
         let info = video(format, SIZE, RATE);

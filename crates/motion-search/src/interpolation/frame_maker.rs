@@ -12,7 +12,8 @@ use crate::estimator::{
 pub struct FrameFormat {
     /// Luma samples a row, and rows.
     pub size: (usize, usize),
-    /// How each plane is sampled, luma first.
+    /// How each plane is sampled: luma, chroma in up to two planes, and others. Of these, planes that are sampled as luma is, such
+    /// as alpha and colours, are predicted as luma is; all others as chroma is.
     pub samplings: Vec<Sampling>,
     /// How samples lie in memory.
     pub samples: SampleFormat,

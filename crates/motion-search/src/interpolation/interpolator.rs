@@ -11,7 +11,7 @@ use super::luma_points::LumaPoints;
 use super::mixing::Mixing;
 use super::overlap::{Both, Overlap, PlaneShape};
 use super::projection::FoundField;
-use super::rules::{HalfVector, check_field, found_grid, grid, halvings};
+use super::rules::{HalfVector, check_field, found_grid, grid, halvings, is_like_luma};
 use super::starts::{BlockEnds, Starts};
 use super::weighting::LoneEnds;
 use super::weighting::Weighting;
@@ -25,7 +25,7 @@ use crate::simd::Level;
 ///
 /// Memory: six bytes a luma sample for each of two frames, or of four in [`FrameQuality::High`], and 24 bytes a block of 8 x 8
 /// samples. In [`FrameQuality::Balanced`] 88 bytes more a block, and a byte and a half a luma sample; in high quality 226, and
-/// two and a half.
+/// two and a half. Six bytes a sample more of each frame for other planes of eight bits that are predicted as luma is.
 pub struct Interpolator {
     instructions: Instructions,
     threads: Arc<rayon::ThreadPool>,
@@ -55,6 +55,14 @@ struct KeptFrame {
     luma: LumaPoints,
     /// If it is compared.
     chroma: Option<ChromaPairs>,
+    /// The other planes of eight bits that are predicted as luma is.
+    like_luma: Vec<LumaPoints>,
+}
+
+/// The planes that are predicted as luma is, but luma itself.
+fn like_luma(format: &FrameFormat) -> impl Iterator<Item = usize> {
+    let is_one = |index: &usize| is_like_luma(*index, format.samplings[*index]);
+    (1..format.samplings.len()).filter(is_one)
 }
 
 impl Interpolator {
@@ -86,9 +94,11 @@ impl Interpolator {
         let pairs = if has_neighbours { 3 } else { 1 };
         let weighting = || Weighting::new(grid, halvings(format.size.0, format.size.1), has_neighbours);
         let compares_chroma = is_weighted && format.samplings.len() > 1;
+        let points = if format.samples.depth() == 8 { like_luma(format).count() } else { 0 };
         let frame = |_| {
             let chroma = || ChromaPairs::new(format.size);
             Ok(KeptFrame {
+                like_luma: (0..points).map(|_| LumaPoints::new(format.size)).collect::<Result<_, _>>()?,
                 luma: LumaPoints::new(format.size)?,
                 chroma: compares_chroma.then(chroma).transpose()?,
             })
@@ -195,8 +205,11 @@ impl FrameMaker for Interpolator {
         *pair = LoadedPair::Newest;
         frames.rotate_left(1);
         fields.rotate_left(1);
-        let Some(KeptFrame { luma, chroma }) = frames.last_mut() else { return Ok(()) };
+        let Some(KeptFrame { luma, chroma, like_luma: others }) = frames.last_mut() else { return Ok(()) };
         threads.install(|| luma.fill(*instructions, &planes[0]));
+        for (points, index) in others.iter_mut().zip(like_luma(format)) {
+            threads.install(|| points.fill(*instructions, &planes[index]));
+        }
         if let Some(chroma) = chroma {
             threads.install(|| chroma.fill(&planes[1..], &format.samplings[1..]));
         }
@@ -269,12 +282,18 @@ impl FrameMaker for Interpolator {
             return Ok(());
         }
         let (sampling, depth) = (self.format.samplings[index], self.format.samples.depth());
-        let shape = PlaneShape::new(sources[0], sampling, index == 0);
-        self.threads.install(|| match (index, depth) {
-            (0, 8) => {
-                self.write(shape, self.pair().map(|frame| frame.luma.quarter_samples()), plane);
+        let is_luma = is_like_luma(index, sampling);
+        let shape = PlaneShape::new(sources[0], sampling, is_luma);
+        self.threads.install(|| match (is_luma, depth) {
+            (true, 8) => {
+                let other = like_luma(&self.format).position(|other| other == index);
+                let points = self.pair().map(|frame| match other {
+                    Some(other) => frame.like_luma[other].quarter_samples(),
+                    None => frame.luma.quarter_samples(),
+                });
+                self.write(shape, points, plane);
             }
-            (0, _) => self.write(shape, sources.map(|plane| DeepLuma(*plane)), plane),
+            (true, _) => self.write(shape, sources.map(|plane| DeepLuma(*plane)), plane),
             _ => with_chroma(sampling, depth, MadeChroma { maker: self, shape, sources, plane }),
         });
         Ok(())

@@ -40,7 +40,7 @@ pub use phase::Phase;
 pub(crate) use row_sums::RowSums;
 pub(crate) use rules::{AHEAD, BLOCK, PREFETCHED, halved, halved_parameters, halvings, halvings_to};
 #[cfg(feature = "opencl")]
-pub(crate) use rules::{HYPOTHESES, block_of, check_field, coarse_grid, found_grid, grid};
+pub(crate) use rules::{HYPOTHESES, block_of, check_field, coarse_grid, found_grid, grid, is_like_luma};
 pub use rules::{SEARCHED_SAMPLES, search_parameters};
 pub use scene_cut::SceneCutThreshold;
 pub(crate) use scene_cut::{BlockVectors, FlatFrame, SceneCuts};

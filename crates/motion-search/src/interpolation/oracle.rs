@@ -4,7 +4,8 @@ mod weighted;
 
 use super::rules::{
     BLOCK, CHROMA_COST, HalfVector, LEAST_OVERLAP, MOST_BEYOND, MOTION_COST, SMOOTHNESS, STILL_DETAIL,
-    STILL_DIFFERENCE, STILL_SAMPLES, TOLERANCE, block_of, check_field, grid, halved, halvings, window,
+    STILL_DIFFERENCE, STILL_SAMPLES, TOLERANCE, block_of, check_field, grid, halved, halvings, is_like_luma,
+    window,
 };
 use super::{FrameFormat, FrameQuality, Phase};
 use crate::compensation::Sampling;
@@ -109,7 +110,7 @@ fn make(
     let pairs = planes.map(|(index, ((previous, next), &sampling))| PlanePair {
         frames: [previous, next],
         sampling,
-        luma: (index == 0).then(|| [previous, next].map(Interpolated::new)),
+        luma: is_like_luma(index, sampling).then(|| [previous, next].map(Interpolated::new)),
         phase,
     });
     match quality {

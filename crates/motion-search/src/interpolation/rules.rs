@@ -243,6 +243,12 @@ pub(crate) fn shown_elsewhere(cost: u32) -> u32 {
     (FOUND_COST.saturating_sub(cost) >> FOUND_SHIFT).min(MOST_LONE)
 }
 
+/// Whether plane `index` is predicted as luma is: luma itself, and behind two planes of chroma those with all of luma's samples,
+/// as alpha and colours.
+pub(crate) fn is_like_luma(index: usize, sampling: Sampling) -> bool {
+    index == 0 || (index > 2 && sampling == Sampling::LUMA)
+}
+
 /// The samples of a block on each axis in a plane.
 pub(crate) fn block_of(sampling: Sampling) -> (usize, usize) {
     (BLOCK >> u32::from(sampling.halved_x), BLOCK >> u32::from(sampling.halved_y))

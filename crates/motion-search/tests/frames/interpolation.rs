@@ -248,6 +248,17 @@ fn check_planes(makers: Makers) {
     }
 }
 
+/// Alpha, and colours behind chroma: more planes than are compared, which are predicted as luma is if they have its size.
+fn check_more_planes(makers: Makers) {
+    let alpha = &[HALVED, HALVED, Sampling::LUMA];
+    let colours = [[HALVED; 2].as_slice(), &[Sampling::LUMA; 4]].concat();
+    let others = &[HALVED, HALVED, WIDE, Sampling::LUMA, HALVED];
+    for (chroma, depth) in [(&alpha[..], 8), (alpha, 10), (&colours, 8), (others, 8)] {
+        let pair = Pair::new(Content::Moved, (45, 35), chroma, depth);
+        pair.check(makers, &pair.random_field(300), &PHASES[1..2]);
+    }
+}
+
 fn check_lettering(makers: Makers) {
     for (chroma, depth) in [(HALVED, 8), (INTERLEAVED, 10)] {
         for content in [Content::Moved, Content::Noise] {
@@ -287,6 +298,7 @@ fn vectors_of_any_length_equal_the_oracle() {
 #[test]
 fn planes_of_all_kinds_equal_the_oracle() {
     check_planes(cpu);
+    check_more_planes(cpu);
     check_levels(cpu);
 }
 
@@ -373,6 +385,7 @@ mod opencl_devices {
     #[test]
     fn planes_of_all_kinds_equal_the_oracle() {
         check_planes(opencl);
+        check_more_planes(opencl);
         check_levels(opencl);
     }
 

@@ -20,13 +20,14 @@ pub(super) const NAME: &str = "interpolation";
 /// What makes planes of one shape.
 struct PlanesKernel {
     kernel: GroupedKernel,
+    /// Of the first of them, if they are several.
     shape: PlanesShape,
     /// Cells of a row, rows, and planes.
     items: [usize; 3],
 }
 
 impl PlanesKernel {
-    /// Queues it after all that it needs. `sources` are the points of luma, or the planes of the frames.
+    /// Queues it after all that it needs, for planes of `shape`. `sources` are the points of luma, or the planes of the frames.
     ///
     /// # Safety
     /// `vectors` are what its kernel reads of the blocks of `frame`, and the other buffers have the points or planes of such
@@ -36,11 +37,11 @@ impl PlanesKernel {
         queue: &dyn Queue,
         sources: [&Buffer; 2],
         (vectors, made): (&[&Buffer], &Buffer),
-        frame: &FrameShape,
+        (frame, shape): (&FrameShape, &PlanesShape),
         numbers: &[i32],
     ) -> launcher::Result<()> {
         let buffers = sources.iter().chain(vectors).copied().chain([made]).map(Arg::Buffer);
-        let structures = [bytemuck::bytes_of(frame), bytemuck::bytes_of(&self.shape)].map(Arg::Struct);
+        let structures = [bytemuck::bytes_of(frame), bytemuck::bytes_of(shape)].map(Arg::Struct);
         let numbers = numbers.iter().copied().map(Arg::Int);
         let args: Vec<_> = buffers.chain(structures).chain(numbers).collect();
         // SAFETY: it leaves out items outside the planes, limits positions to the points and to the planes of the
@@ -56,6 +57,8 @@ pub(super) struct DeviceFrame {
     /// Luma at whole and half samples: its eight bits, and all bits if there are more.
     points: Buffer,
     deep_points: Option<Buffer>,
+    /// The same of the other planes that are predicted as luma is, of all bits alone.
+    like_luma: Vec<Buffer>,
     /// Chroma that is compared.
     chroma: Option<Buffer>,
 }
@@ -76,6 +79,9 @@ impl DeviceFrame {
             planes: device.buffer(context, "the planes of a frame", layout.bytes)?,
             points: points(1)?,
             deep_points: is_deep.then(|| points(2)).transpose()?,
+            like_luma: (1..layout.like_luma.len())
+                .map(|_| points(if is_deep { 2 } else { 1 }))
+                .collect::<Result<_, _>>()?,
             chroma: compares_chroma(format, quality).then(chroma).transpose()?,
         })
     }
@@ -83,6 +89,11 @@ impl DeviceFrame {
     /// What luma is made from.
     fn luma(&self) -> &Buffer {
         self.deep_points.as_ref().unwrap_or(&self.points)
+    }
+
+    /// What all planes are made from that are predicted as luma is.
+    fn all_luma(&self) -> impl Iterator<Item = &Buffer> {
+        std::iter::once(self.luma()).chain(&self.like_luma)
     }
 }
 
@@ -121,7 +132,8 @@ pub(super) struct InterpolationKernels {
     /// Unless with [`FrameQuality::Fast`].
     weighting: Option<WeightingKernels>,
     compensate_luma: PlanesKernel,
-    compensate_chroma: Option<PlanesKernel>,
+    /// Of the other planes, each for those behind each other that are sampled alike.
+    compensate_chroma: Vec<PlanesKernel>,
     /// Of the pairs of frames that are kept, the newest first.
     fields: Vec<DeviceField>,
     /// With [`FrameQuality::High`], the projection of a field to its second frame.
@@ -132,7 +144,7 @@ pub(super) struct InterpolationKernels {
 
 impl InterpolationKernels {
     /// # Errors
-    /// [`SetupError::DeviceUnsupported`] if planes of chroma differ in their sampling, or a limit of the device does not
+    /// [`SetupError::DeviceUnsupported`] if the first two planes of chroma differ in their sampling, or a limit of the device does not
     /// allow it; [`SetupError::Memory`]; [`SetupError::KernelBuild`].
     pub(super) fn new(
         context: &Context,
@@ -142,10 +154,10 @@ impl InterpolationKernels {
         layout: Arc<InterpolationLayout>,
     ) -> Result<Self, SetupError> {
         let chroma = format.samplings.get(1).copied().unwrap_or(Sampling::LUMA);
-        if format.samplings[1..].iter().any(|&sampling| sampling != chroma) {
+        if format.samplings[1..].iter().take(2).any(|&sampling| sampling != chroma) && !chroma.interleaved {
             return Err(SetupError::DeviceUnsupported {
                 wanted: device.name.clone(),
-                reason: "it makes frames only if all planes of chroma are sampled alike".into(),
+                reason: "it makes frames only if the first two planes of chroma are sampled alike".into(),
             });
         }
         let is_high = quality == FrameQuality::High;
@@ -165,12 +177,15 @@ impl InterpolationKernels {
         let planes = format.samplings.len();
         let components =
             if compares_chroma(format, quality) { chroma.pixel().max(planes - 1).min(2) } else { 0 };
-        let of_chroma = format!(
-            "-D HALVED_X={} -D HALVED_Y={} -D PIXEL={}",
-            u8::from(chroma.halved_x),
-            u8::from(chroma.halved_y),
-            chroma.pixel()
-        );
+        let of_sampling = |sampling: Sampling| {
+            format!(
+                "-D HALVED_X={} -D HALVED_Y={} -D PIXEL={}",
+                u8::from(sampling.halved_x),
+                u8::from(sampling.halved_y),
+                sampling.pixel()
+            )
+        };
+        let of_chroma = of_sampling(chroma);
         let options =
             format!("-D BLACK={black} -D LOWER={lower} -D COMPONENTS={components} {of_chroma} {shared}");
         let interpolation = build(KernelFile::Interpolation, options)?;
@@ -191,6 +206,15 @@ impl InterpolationKernels {
                 items: [cells, height, count],
             })
         };
+        let mut compensate_chroma = Vec::new();
+        let is_luma = |index: &usize| layout.like_luma.contains(index);
+        let others: Vec<_> = (1..planes).filter(|index| !is_luma(index)).collect();
+        let are_alike = |a: &usize, b: &usize| a + 1 == *b && format.samplings[*a] == format.samplings[*b];
+        for alike in others.chunk_by(are_alike) {
+            let sampling = format.samplings[alike[0]];
+            let options = format!("-D LUMA=0 {}", of_sampling(sampling));
+            compensate_chroma.push(compensate(alike[0], alike.len(), sampling, options)?);
+        }
         let weighting = match quality {
             FrameQuality::Fast => None,
             FrameQuality::Balanced | FrameQuality::High => {
@@ -209,9 +233,7 @@ impl InterpolationKernels {
             choice,
             weighting,
             compensate_luma: compensate(0, 1, Sampling::LUMA, "-D LUMA=1".into())?,
-            compensate_chroma: (planes > 1)
-                .then(|| compensate(1, planes - 1, chroma, format!("-D LUMA=0 {of_chroma}")))
-                .transpose()?,
+            compensate_chroma,
             fields: (0..fields).map(field).collect::<Result<_, _>>()?,
             costs_at_next: is_high.then(costs).transpose()?,
             chosen: device.buffer(context, "vectors", size_of::<[i16; 4]>() * blocks)?,
@@ -227,18 +249,25 @@ impl InterpolationKernels {
         sample_bytes: usize,
     ) -> launcher::Result<()> {
         let (width, height) = self.layout.point_size();
-        let args = [
-            Arg::Buffer(&frame.planes),
-            Arg::Int((self.layout.planes[0].pitch / sample_bytes) as i32),
-            Arg::Buffer(&frame.points),
-            Arg::Buffer(frame.luma()),
-            self.layout.shape.arg(),
-        ];
-        // SAFETY: it clamps what it reads to the luma plane, which is the first one, and leaves out items that are not
-        // in a plane of points, of which the buffers hold four.
-        unsafe { self.make_points.launch(queue, &args, [width / 4, height, 1])? };
+        // Luma comes last: the eight bits of the others are overwritten.
+        let points = self.layout.like_luma.iter().zip(frame.all_luma()).collect::<Vec<_>>();
+        for (&index, points) in points.into_iter().rev() {
+            let plane = self.layout.plane_shape(index, 1);
+            let eight_bits = if frame.deep_points.is_some() { &frame.points } else { points };
+            let args = [
+                Arg::Buffer(&frame.planes),
+                Arg::Struct(bytemuck::bytes_of(&plane)),
+                Arg::Int((self.layout.planes[index].pitch / sample_bytes) as i32),
+                Arg::Buffer(eight_bits),
+                Arg::Buffer(points),
+                self.layout.shape.arg(),
+            ];
+            // SAFETY: it clamps what it reads to the plane, which has luma's size, and leaves out items that are not in a plane
+            // of points, of which the buffers hold four.
+            unsafe { self.make_points.launch(queue, &args, [width / 4, height, 1])? };
+        }
         if let (Some(kernel), Some(chroma), Some(planes)) =
-            (&mut self.make_chroma, &frame.chroma, &self.compensate_chroma)
+            (&mut self.make_chroma, &frame.chroma, self.compensate_chroma.first())
         {
             let [frame_shape, shape] =
                 [bytemuck::bytes_of(&self.layout.shape), bytemuck::bytes_of(&planes.shape)].map(Arg::Struct);
@@ -309,13 +338,17 @@ impl InterpolationKernels {
             weighting.weigh(queue, points, &self.chosen, lone_ends, shape)?;
             vectors.extend(weighting.written());
         }
-        let luma = [previous.luma(), next.luma()];
-        // SAFETY: the vectors are those of this frame shape, and so are the frames and `made`.
-        unsafe { self.compensate_luma.launch(queue, luma, (&vectors, made), shape, &numbers)? };
-        if let Some(chroma) = &mut self.compensate_chroma {
-            let planes = [&previous.planes, &next.planes];
+        for (&index, luma) in self.layout.like_luma.iter().zip(previous.all_luma().zip(next.all_luma())) {
+            let plane = self.layout.plane_shape(index, 1);
+            let (luma, shapes) = ([luma.0, luma.1], (shape, &plane));
+            // SAFETY: the vectors are those of this frame shape, and so are the frames and `made`.
+            unsafe { self.compensate_luma.launch(queue, luma, (&vectors, made), shapes, &numbers)? };
+        }
+        for chroma in &mut self.compensate_chroma {
+            let (planes, of_chroma) = ([&previous.planes, &next.planes], chroma.shape);
+            let shapes = (shape, &of_chroma);
             // SAFETY: as above.
-            unsafe { chroma.launch(queue, planes, (&vectors, made), shape, &numbers)? };
+            unsafe { chroma.launch(queue, planes, (&vectors, made), shapes, &numbers)? };
         }
         queue.marker()
     }

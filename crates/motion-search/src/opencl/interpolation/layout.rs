@@ -4,7 +4,7 @@ use bytemuck::{Pod, Zeroable};
 
 use super::super::launcher::{Arg, Rectangle};
 use crate::estimator::Grid;
-use crate::interpolation::{FrameFormat, coarse_grid, found_grid, grid, halvings};
+use crate::interpolation::{FrameFormat, coarse_grid, found_grid, grid, halvings, is_like_luma};
 
 /// Rows and planes begin at multiples of so many bytes. `prediction.cl` writes a row in parts of at most
 /// [`ROW_ALIGNMENT`].
@@ -83,6 +83,8 @@ pub(super) struct InterpolationLayout {
     pub(super) planes: Vec<PlanePlace>,
     /// Of a frame's planes.
     pub(super) bytes: usize,
+    /// The planes that are predicted as luma is, luma first.
+    pub(super) like_luma: Vec<usize>,
     pub(super) grid: Grid,
     pub(super) found: Grid,
     /// How often frames are halved to be searched.
@@ -104,6 +106,8 @@ impl InterpolationLayout {
             PlanePlace { first, size, pitch }
         };
         let planes = (0..format.samplings.len()).map(place).collect();
+        let is_luma = |index: &usize| is_like_luma(*index, format.samplings[*index]);
+        let like_luma = (0..format.samplings.len()).filter(is_luma).collect();
         let (grid, found) = (grid(width, height), found_grid(format.size));
         let halvings = halvings(width, height);
         let pitch = (width + 2 * COLUMNS_AROUND).next_multiple_of(POINT_ALIGNMENT);
@@ -120,7 +124,7 @@ impl InterpolationLayout {
             plane: plane as i32,
         };
         let coarse = coarse_grid(grid, halvings);
-        Self { planes, bytes, grid, found, halvings, coarse, shape }
+        Self { planes, bytes, like_luma, grid, found, halvings, coarse, shape }
     }
 
     /// Pixels of the chroma that is compared: half of luma's on each axis.

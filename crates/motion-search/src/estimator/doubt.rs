@@ -21,15 +21,15 @@ impl Doubt {
 
     /// That of blocks of `side` samples an axis.
     pub(crate) fn new(algorithm: Algorithm, metric: Metric, side: usize) -> Self {
-        // In fifths of the share of a block of one sample.
-        let fifths = match algorithm {
+        // The share of a block of one sample, in fortieths.
+        let of_one = match algorithm {
             // The least of many costs, at different places.
-            Algorithm::Full | Algorithm::ThreeStep => 12,
+            Algorithm::Full | Algorithm::ThreeStep => 96,
             // Two costs of the same samples.
-            Algorithm::Hierarchical => 8,
+            Algorithm::Hierarchical => 64,
         };
-        let whole = 5 * side as u64;
-        let part = whole.div_ceil(8).max(fifths);
+        let whole = 40 * side as u64;
+        let part = of_one.max(whole / 8);
         match metric {
             Metric::Sad => Self { part, whole },
             // A cost is the square of differences: a share of it remains that is the square of what remains of them.

@@ -1,8 +1,8 @@
 //! What becomes of fields in the elements behind the one that attaches them.
 //!
-//! GStreamer asks a meta what to do where an element copies or scales a buffer. An element that moves samples otherwise gets new
-//! buffers without the meta, and up to GStreamer 1.26 nobody is asked. So probes on the pads of these elements tell the log
-//! of it, and give the field back where `videoflip` has made a new buffer of the same samples.
+//! GStreamer asks a meta what to do where an element copies or scales a buffer. Up to GStreamer 1.26 it asks nothing where an
+//! element moves samples otherwise: its new buffers have no meta. So probes on the pads of the elements downstream tell the
+//! log which of them drops fields, and give them back where `videoflip` has made a new buffer of the same samples.
 
 use std::sync::Arc;
 

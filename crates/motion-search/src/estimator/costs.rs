@@ -1,7 +1,5 @@
 //! What is known of a block besides its vector.
 
-use super::{Algorithm, Metric};
-
 /// A number that a session computes for each block besides its vector. `docs/algorithms.md` defines each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CostKind {
@@ -48,57 +46,6 @@ impl CostKind {
             Self::Variance => "variance",
             Self::Confidence => "confidence",
         }
-    }
-}
-
-/// How far noise alone puts the cost of a match below that of another explanation, as a fraction of the latter.
-///
-/// The costs of a block in noise differ by a share of them that is inverse to the square root of the number of samples,
-/// which is the side of the block. Blocks of many samples differ by other things than noise: the share is at least an
-/// eighth. With more candidates the least two of their costs are not further apart.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Doubt {
-    part: u64,
-    whole: u64,
-}
-
-impl Doubt {
-    /// That of blocks of `side` samples an axis.
-    pub(crate) fn new(algorithm: Algorithm, metric: Metric, side: usize) -> Self {
-        // In fifths of the share of a block of one sample.
-        let fifths = match algorithm {
-            // The least of many costs, at different places.
-            Algorithm::Full | Algorithm::ThreeStep => 12,
-            // Two costs of the same samples.
-            Algorithm::Hierarchical => 8,
-        };
-        let whole = 5 * side as u64;
-        let part = whole.div_ceil(8).max(fifths);
-        match metric {
-            Metric::Sad => Self { part, whole },
-            // A cost is the square of differences: a share of it remains that is the square of what remains of them.
-            Metric::Ssd => {
-                let rest = whole - part;
-                Self { part: whole * whole - rest * rest, whole: whole * whole }
-            }
-        }
-    }
-
-    /// [`CostKind::Confidence`] in a match that costs `cost` where the other explanation costs `other`, [`u32::MAX`] if
-    /// there is none: then nothing tells how good the match is.
-    pub(crate) fn confidence(self, cost: u32, other: u32) -> u32 {
-        if cost >= other || other == u32::MAX {
-            return 0;
-        }
-        let (trusted, most) = (u64::from(CostKind::TRUSTED), 255);
-        let Self { part, whole } = self;
-        // The gain, and the one that noise has, as parts of the same whole.
-        let (gain, noise) = (u64::from(other - cost) * whole, u64::from(other) * part);
-        let confidence = match gain < noise {
-            true => trusted * gain / noise,
-            false => trusted + (most - trusted) * (gain - noise) / (u64::from(other) * whole - noise),
-        };
-        confidence as u32
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod costs;
 mod device;
+mod doubt;
 mod error;
 mod field;
 mod flights;
@@ -28,10 +29,10 @@ pub(crate) mod units;
 mod vector;
 mod window;
 
-pub(crate) use costs::Doubt;
 pub use costs::{CostKind, CostKinds};
 pub(crate) use device::NATIVE;
 pub use device::{Device, DeviceInfo, Launcher, Launching, Request, Ticket, search};
+pub(crate) use doubt::Doubt;
 pub use error::{EstimateError, FrameError, SetupError};
 pub use field::MotionField;
 pub(crate) use flights::{Flight, Flights};

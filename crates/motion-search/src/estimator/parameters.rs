@@ -3,7 +3,7 @@ use std::ops::RangeInclusive;
 use serde::{Deserialize, Serialize};
 
 use super::pyramid::{self, Quality};
-use super::{CostKind, CostKinds, Doubt, Grid, Prediction, References, SetupError, SubSample, Window};
+use super::{CostKind, CostKinds, Grid, Prediction, References, SetupError, SubSample, Window};
 
 /// Which vectors are found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -244,11 +244,6 @@ impl Parameters {
         };
         let sources = if self.costs.contains(CostKind::Confidence) { sources } else { &[] };
         self.costs.iter().chain(sources.iter().copied()).collect()
-    }
-
-    /// How far [`CostKind::Confidence`] is doubted.
-    pub(crate) fn doubt(&self) -> Doubt {
-        Doubt::new(self.algorithm, self.metric_of_costs(), self.block_size)
     }
 
     /// The grid of blocks over the frame.

@@ -24,8 +24,8 @@ pub struct MotionSearch {
 }
 
 impl MotionSearch {
-    /// The settings of a search in frames of `width × height` samples, 1 to [`Parameters::MAX_FRAME_SIDE`](crate::estimator::Parameters::MAX_FRAME_SIDE) each, to be
-    /// changed and built.
+    /// The settings of a search in frames of `width × height` samples, to be changed and built. Each side has 1 to 32768
+    /// samples, [`Parameters::MAX_FRAME_SIDE`](crate::estimator::Parameters::MAX_FRAME_SIDE).
     pub fn builder(width: usize, height: usize) -> MotionSearchBuilder {
         MotionSearchBuilder::new(width, height)
     }

@@ -9,8 +9,8 @@ use super::cost_rows::{CostRow, RowBuffers, RowMemory};
 use super::tiles::TileSample;
 use super::{SearchedFrames, Stage};
 use crate::estimator::{
-    Algorithm, CostKind, CostKinds, EstimateError, FrameView, Output, Parameters, PooledRecords, RecordPool,
-    SetupError,
+    Algorithm, CostKind, CostKinds, Doubt, EstimateError, FrameView, Output, Parameters, PooledRecords,
+    RecordPool, SetupError,
 };
 use crate::memory::Line;
 use crate::native::second_costs::{LeastCosts, SecondCosts};
@@ -124,7 +124,7 @@ impl<S: TileSample> CostStage<S> {
             Algorithm::Full | Algorithm::ThreeStep => (CostKind::Confidence, CostKind::Second),
         };
         let (cost, other) = (place(cost), place(other));
-        let doubt = self.parameters.doubt();
+        let doubt = Doubt::of(&self.parameters);
         let mut costs = self.costs.take(blocks * kinds.count());
         let blocks = computed.chunks_exact(sources.count());
         for (made, computed) in costs.chunks_exact_mut(kinds.count()).zip(blocks) {

@@ -195,7 +195,7 @@ fn settings_and_their_parts() {
 
     let wrong = Tuning { depth: Some(usize::MAX), ..Tuning::default() };
     for tuning in [wrong.or(Tuning::default()), Tuning::default().or(wrong)] {
-        fails("or", tuning.validate(), |error| matches!(error, SetupError::Tuning { .. }));
+        fails("or", tuning.validate(), |error| matches!(error, SetupError::Count { .. }));
     }
     for algorithm in [Algorithm::Full, Algorithm::ThreeStep, Algorithm::Hierarchical] {
         assert!(!Kernel::of(algorithm).contains(&Kernel::Auto));

@@ -407,7 +407,7 @@ mod tests {
                         let costs = (0..=300).map(|part| (u64::from(other) * part / 299) as u32);
                         for cost in costs {
                             let expected = confidence(&parameters, cost, other);
-                            let found = parameters.doubt().confidence(cost, other);
+                            let found = Doubt::of(&parameters).confidence(cost, other);
                             assert_eq!(found, expected, "{cost} of {other}: {parameters:?}");
                         }
                     }

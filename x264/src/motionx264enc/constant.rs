@@ -154,7 +154,7 @@ mod tests {
             .flat_map(u32::to_ne_bytes)
             .collect();
         let found = |names: [&str; 2]| -> Vec<bool> {
-            let names = names.map(Into::into).to_vec();
+            let names: Vec<std::sync::Arc<str>> = names.into_iter().map(Into::into).collect();
             let costs = FieldCosts::new(names, glib::Bytes::from_owned(values.clone())).unwrap();
             let mut buffer = gst::Buffer::new();
             let vectors = glib::Bytes::from_owned(vec![0_u8; 5 * 8]);

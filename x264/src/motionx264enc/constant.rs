@@ -67,17 +67,22 @@ impl ConstantBlocks {
 /// The blocks of a field that are as they were, as far as the search can tell.
 struct StillBlocks<'a> {
     field: &'a MotionVectorMeta,
-    /// The costs, and the place of `zero` among those of a block, if it is there.
-    zero: Option<(&'a FieldCosts, usize)>,
+    costs: Option<&'a FieldCosts>,
+    /// The places of `zero` and `intra` among the costs of a block.
+    zero: Option<usize>,
+    intra: Option<usize>,
 }
 
 impl<'a> StillBlocks<'a> {
     fn new(field: &'a MotionVectorMeta) -> Self {
-        let zero = field.costs().and_then(|costs| Some((costs, costs.place_of("zero")?)));
-        Self { field, zero }
+        let costs = field.costs();
+        let place_of = |name| costs.and_then(|costs| costs.place_of(name));
+        Self { field, costs, zero: place_of("zero"), intra: place_of("intra") }
     }
 
-    /// Whether the block at the centre of a macroblock, column and row, is.
+    /// Whether the block at the centre of a macroblock, column and row, is. Not if it is flat: x264 gives constant macroblocks
+    /// the vector zero. It skips a flat one fast by itself, with the vector of its neighbours, as between lines of text that
+    /// scroll, where zero would cost bits.
     fn may_hold(&self, (column, row): (usize, usize)) -> bool {
         let of = self.field.description();
         let block = |index: usize, samples: u32, side: u32| {
@@ -85,13 +90,20 @@ impl<'a> StillBlocks<'a> {
         };
         let (x, y) = (block(column, of.width, of.block_width), block(row, of.height, of.block_height));
         let index = y * of.columns as usize + x;
-        match self.zero {
-            Some((costs, place)) => costs.values()[index * costs.names().len() + place] == 0,
-            None => {
+        let cost = |place: Option<usize>| {
+            let (costs, place) = self.costs.zip(place)?;
+            costs.values().get(index * costs.names().len() + place).copied()
+        };
+        if cost(self.intra) == Some(0) {
+            return false;
+        }
+        cost(self.zero).map_or_else(
+            || {
                 let vector = self.field.vectors()[index];
                 (vector.x, vector.y, vector.cost) == (0, 0, 0)
-            }
-        }
+            },
+            |zero| zero == 0,
+        )
     }
 }
 
@@ -110,4 +122,51 @@ fn is_equal(
     let columns = range(columns, sampling.halved_x, bytes, a.row_bytes());
     range(row..row + 1, sampling.halved_y, 1, a.height())
         .all(|y| a.row(y)[columns.clone()] == b.row(y)[columns.clone()])
+}
+
+#[cfg(test)]
+mod tests {
+    use gstmotionestimate::meta::{self, Extras, FieldDescription};
+    use motion_search::estimator::Metric;
+
+    use super::*;
+
+    #[test]
+    fn blocks_that_are_still_and_not_flat() {
+        gst::init().unwrap();
+        let description = FieldDescription {
+            width: 80,
+            height: 16,
+            block_width: 16,
+            block_height: 16,
+            columns: 5,
+            rows: 1,
+            scale: 4,
+            reference_offset: -1,
+            reference_pts: None,
+            metric: Metric::Sad,
+            is_duplicate: false,
+        };
+        // The costs `zero` and `intra`: still, flat, changed, flat and changed, and still but for a sample.
+        let values: Vec<u8> = [[0, 90], [0, 0], [50, 90], [50, 0], [1, 90]]
+            .into_iter()
+            .flatten()
+            .flat_map(u32::to_ne_bytes)
+            .collect();
+        let found = |names: [&str; 2]| -> Vec<bool> {
+            let names: Vec<std::sync::Arc<str>> = names.into_iter().map(Into::into).collect();
+            let costs = FieldCosts::new(names, glib::Bytes::from_owned(values.clone())).unwrap();
+            let mut buffer = gst::Buffer::new();
+            let vectors = glib::Bytes::from_owned(vec![0_u8; 5 * 8]);
+            let extras = Extras { costs: Some(costs), ..Extras::default() };
+            meta::attach(buffer.get_mut().unwrap(), &description, vectors, extras).unwrap();
+            let field = MotionVectorMeta::at_offset(&buffer, -1).unwrap().unwrap();
+            let still = StillBlocks::new(&field);
+            (0..5).map(|column| still.may_hold((column, 0))).collect()
+        };
+        assert_eq!(found(["zero", "intra"]), [true, false, false, false, false]);
+        // Without `zero` the vectors and their costs tell, which are all zero here; without `intra` nothing is flat.
+        assert_eq!(found(["satd", "intra"]), [true, false, true, false, true]);
+        assert_eq!(found(["zero", "satd"]), [true, true, false, false, false]);
+    }
 }

@@ -240,8 +240,8 @@ impl NoiseMap {
             let level = levels[followed.block].into();
             let known = followed.noise(level, || ToldOfBlock::new(told, followed.block, of_block.white()));
             let known = if is_clean && is_coding([known, 0], depth) { 0 } else { known };
-            // A block of a black bar has none: between samples the picture beside it would be mixed into it.
-            let is_bar = level == 0 && of_block.variation == 0;
+            // A block of a bar has none: between samples the picture beside it would be mixed into it.
+            let is_bar = (level == 0 || is_clean) && of_block.variation == 0;
             noise.luma = if is_bar { 0 } else { worthwhile(with_clipping(known, of_block, depth)) };
         });
         if chroma.is_empty() {
@@ -268,7 +268,7 @@ impl NoiseMap {
             let known = if is_clean && is_coding([noise.luma, known], depth) { 0 } else { known };
             let (luma, chroma) = (&luma[followed.block], &chroma[followed.block]);
             let are_flat = luma.variation == 0 && chroma.variation == 0;
-            noise.chroma = if level == 0 && are_flat { 0 } else { worthwhile(known) };
+            noise.chroma = if (level == 0 || is_clean) && are_flat { 0 } else { worthwhile(known) };
         });
     }
 }

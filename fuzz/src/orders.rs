@@ -61,6 +61,7 @@ const SUBJECTS: &[Subject] = &[
             ("past", &["0", "1", "2", "4"]),
             ("future", &["0", "1", "2", "4"]),
             ("strength", &["0.0", "1.0", "16.0"]),
+            ("noise-level", &["-1.0", "0.0", "3.5", "64.0"]),
             ("pipeline-depth", &["1", "2", "3", "5"]),
         ],
         outputs: Outputs::SameOffset,

@@ -8,7 +8,7 @@ use gst_video::VideoInfo;
 
 use super::imp::{CAT, MotionDenoise};
 use super::settings::DenoiseSettings;
-use super::stream::{DenoiseState, DenoiseStream};
+use super::stream::{DenoiseState, DenoiseStream, Taken};
 use crate::settings::{OpenError, refuse, statistics, tell_notices};
 use crate::video::sequence::{Holding, HoldsFrames, Leave, Leaving};
 use crate::video::{duration_of_frames, no_caps_message};
@@ -88,6 +88,7 @@ impl MotionDenoise {
     /// Takes `buffer`, and searches its motion. Gives it back if nothing is to change.
     pub fn take_input(&self, buffer: gst::Buffer) -> Result<Option<gst::Buffer>, gst::FlowError> {
         self.apply_settings()?;
+        let pts = buffer.pts();
         let held = self.settings.lock().held();
         let state = &mut *self.state.lock();
         if state.info.is_none() {
@@ -104,7 +105,16 @@ impl MotionDenoise {
         let taken = stream.take_input(buffer).map_err(|error| error.message(stream.info()));
         self.statistics.lock().loading += began.elapsed();
         self.tell_what_happened(stream);
-        taken.map(|()| None).map_err(|message| self.fail(state, message))
+        match taken.map_err(|message| self.fail(state, message))? {
+            Taken::New => self.holding.latency.note(&*self.obj(), pts),
+            Taken::Repeat => (),
+            // The distance from the last new frame is none that is waited for.
+            Taken::Still => {
+                self.holding.latency.pause();
+                self.holding.latency.note(&*self.obj(), pts);
+            }
+        }
+        Ok(None)
     }
 
     /// `original`, which leaves next, without its noise.
@@ -113,9 +123,12 @@ impl MotionDenoise {
         stream: &mut DenoiseStream,
         original: &gst::Buffer,
     ) -> Result<Result<gst::Buffer, gst::ErrorMessage>, gst::FlowError> {
-        let strength = self.settings.lock().strength();
+        let (level, strength) = {
+            let settings = self.settings.lock();
+            (settings.noise_level(), settings.strength())
+        };
         let began = Instant::now();
-        let (is_noisy, noise) = match stream.measure(strength) {
+        let (is_noisy, noise) = match stream.measure(level, strength) {
             Ok(measured) => measured,
             Err(error) => return Ok(Err(error.message(stream.info()))),
         };
@@ -144,12 +157,13 @@ impl HoldsFrames for MotionDenoise {
     }
 
     fn pop_output(&self, leave: Leave) -> Result<Option<Leaving>, gst::FlowError> {
+        let latency = self.holding.latency.of_live();
         let state = &mut *self.state.lock();
         let Some(stream) = &mut state.stream else { return Ok(None) };
         if let Some(event) = stream.pop_event() {
             return Ok(Some(Leaving::Event(event)));
         }
-        let Some(original) = stream.leaving(leave).cloned() else { return Ok(None) };
+        let Some(original) = stream.leaving(leave, latency).cloned() else { return Ok(None) };
         let denoised = self.denoised(stream, &original)?;
         self.tell_what_happened(stream);
         stream.leave();

@@ -189,7 +189,6 @@ impl BaseTransformImpl for MotionDenoise {
     ) -> Result<gst::FlowSuccess, gst::FlowError> {
         self.holding.check()?;
         self.refuse_qos();
-        self.holding.latency.note(&*self.obj(), buffer.pts());
         if buffer.flags().contains(gst::BufferFlags::DISCONT) {
             self.end_sequence(None)?;
         }

@@ -5,14 +5,18 @@
  * between them. An encoder behind it needs fewer bits for the same picture: noise is what it cannot predict. How much
  * noise there is is measured in each frame, by brightness, in areas whose noise differs from that of the frame, and for
  * chroma separately. No more than that is taken out: frames without noise pass untouched. A frame that repeats the one
- * before it is denoised as that one. docs/denoising.md says how noise and weights are computed, and what encoders gain.
+ * before it is denoised as that one. `noise-level` sets the noise instead, for those who know it; `strength` is a factor of
+ * its square then.
+ *
+ * What is meant to be removed is the noise of sensors and film: white, or blurred by up to one and a half samples. Coding
+ * artefacts, coarser noise, salt and pepper, scratches, and noise that whole rows share are not, or only in part. docs/denoising.md says how noise and weights are computed, and what encoders gain.
  *
  * The result is the same on every device, bit for bit.
  *
  * ## Sequences
  *
  * A sequence is a run of frames without an interruption. It ends where a sequence of `motionestimate` does, and at a change
- * of any property but `strength`. No frame is averaged with one of another sequence:
+ * of any property but `strength` and `noise-level`. No frame is averaged with one of another sequence:
  * at its ends there are fewer frames, or none. A flush drops what waits; otherwise each frame leaves once, in order, and
  * events leave between the same frames as they came. Before a serialized event or query all frames leave that wait for no
  * later one; before a query the buffers that are still held are copied.
@@ -21,8 +25,10 @@
  *
  * ## Latency
  *
- * Each frame waits for `future` + `pipeline-depth` - 1 later frames, as the LATENCY query says; of a live
- * source that is slower than its caps, the median distance of the last five counts. With `future=0` less noise is taken
+ * Each frame waits for `future` + `pipeline-depth` - 1 later frames that do not repeat the one before, as the LATENCY query
+ * says; of a live source that is slower than its caps, or repeats frames, the median distance of the last five counts. A
+ * frame does not wait for more than six times as many, repeats included, nor in a live pipeline for longer than that
+ * latency. Repeats that wait share the memory of the frame that they repeat. With `future=0` less noise is taken
  * out. With `strength=0`, or without past and future frames, all frames pass at once.
  *
  * ## Devices

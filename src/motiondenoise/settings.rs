@@ -5,7 +5,7 @@ use glib::{ParamSpecDouble, ParamSpecUInt};
 use gst::prelude::*;
 
 use crate::settings::{DeviceSettings, LevelSettings, settings};
-use motion_search::denoising::Strength;
+use motion_search::denoising::{NoiseLevel, Strength};
 use motion_search::estimator::References;
 
 settings! {
@@ -13,8 +13,14 @@ settings! {
     DenoiseSettings with devices: DeviceSettings, with levels: LevelSettings;
     strength: f64 = 1.0,
         "strength", "Strength",
-        "How much noise is taken out: factor of the variance of the noise that is measured (0 = frames pass untouched)",
+        "How much noise is taken out: factor of the variance of the noise that is measured, or set by noise-level (0 = frames pass untouched)",
         |name, default| ParamSpecDouble::builder(name).minimum(0.0).maximum(16.0).default_value(default);
+    noise_level: f64 = -1.0,
+        "noise-level", "Noise level",
+        "Standard deviation of the noise in levels of 8 bits, in all planes (-1 = measured in each frame)",
+        |name, default| {
+            ParamSpecDouble::builder(name).minimum(-1.0).maximum(NoiseLevel::MOST).default_value(default)
+        };
     past: u32 = 2,
         "past", "Past frames", "Earlier frames that each frame is averaged with",
         |name, default| ParamSpecUInt::builder(name).maximum(References::MOST as u32).default_value(default);
@@ -48,6 +54,11 @@ impl DenoiseSettings {
     /// How many buffers are held: a repeat of a frame leaves behind it, and what it was averaged with stays until then.
     pub fn held(&self) -> usize {
         self.loaded() + 1
+    }
+
+    /// The noise that frames have. What is less than 0 is measured.
+    pub fn noise_level(&self) -> NoiseLevel {
+        NoiseLevel::known(self.noise_level).unwrap_or(NoiseLevel::MEASURED)
     }
 
     pub fn strength(&self) -> Strength {

@@ -1,5 +1,6 @@
 //! The frames of a stream from one caps to the next: what waits, its motion, and what leaves.
 
+use std::cmp::Ordering;
 use std::collections::VecDeque;
 
 use gst_video::VideoInfo;
@@ -11,7 +12,7 @@ use crate::video::sequence::Leave;
 use crate::video::waiting::{Item, Waiting};
 use motion_search::backend::Choice;
 use motion_search::compensation::CompensationError;
-use motion_search::denoising::{Denoiser, LumaSlot, Reference, Strength, search_parameters};
+use motion_search::denoising::{Denoiser, LumaSlot, NoiseLevel, Reference, Strength, search_parameters};
 use motion_search::estimator::{EstimateError, FrameView, Launching, Notice, Output, References, SetupError};
 use motion_search::session::{FrameSlot, Session};
 use motion_search::tuning::{Kernel, Tuning};
@@ -65,6 +66,29 @@ struct WindowFrame {
     is_last: bool,
 }
 
+/// How many times as many frames wait as would without repeats, at most: a still that repeats without end must not hold up
+/// the stream. Animation of 12 frames a second in 60 has five repeats of each.
+const MOST_REPEATS: usize = 6;
+
+/// The buffer of a frame with the samples of `earlier`: the metadata of `buffer` and the memory of `earlier`, so that the
+/// memory of `buffer` is free while the frame waits. If its planes are elsewhere in the memory, it keeps its own.
+fn sharing(buffer: gst::Buffer, earlier: &gst::Buffer) -> gst::Buffer {
+    let planes = |buffer: &gst::BufferRef| {
+        let meta = buffer.meta::<gst_video::VideoMeta>();
+        meta.map(|meta| (meta.offset().to_vec(), meta.stride().to_vec()))
+    };
+    if planes(&buffer) != planes(earlier) || buffer.size() != earlier.size() {
+        return buffer.copy_deep().unwrap_or(buffer);
+    }
+    let mut shared = gst::Buffer::new();
+    let target = shared.make_mut();
+    if buffer.copy_into(target, gst::BUFFER_COPY_METADATA, ..).is_err() {
+        return buffer;
+    }
+    earlier.iter_memories_owned().for_each(|memory| target.append_memory(memory));
+    shared
+}
+
 /// Whether a frame does not repeat the one before it.
 fn is_new(frame: &&WindowFrame) -> bool {
     !frame.is_repeat
@@ -87,6 +111,19 @@ pub struct DenoiseStream {
     first: u64,
     /// Whether the frame that was measured last is to change, and the mean standard deviation of its noise.
     measured: (bool, f64),
+    /// How many repeats of the last frame have come.
+    repeats: usize,
+}
+
+/// What kind of frame has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Taken {
+    /// A new one, or one more of a still.
+    New,
+    /// It has the samples of the one before it.
+    Repeat,
+    /// So have so many that earlier frames no longer wait for another one: a still begins.
+    Still,
 }
 
 impl DenoiseStream {
@@ -116,13 +153,15 @@ impl DenoiseStream {
             waiting: Waiting::default(),
             first: 0,
             measured: (false, 0.0),
+            repeats: 0,
         };
         Ok((stream, choice))
     }
 
-    /// Whether `settings` need no other stream: their strength may be another.
+    /// Whether `settings` need no other stream: their strength and noise level may be others.
     fn serves(&self, settings: &DenoiseSettings) -> bool {
-        *settings == DenoiseSettings { strength: settings.strength, ..self.settings.clone() }
+        let DenoiseSettings { strength, noise_level, .. } = *settings;
+        *settings == DenoiseSettings { strength, noise_level, ..self.settings.clone() }
     }
 
     /// The names of the devices that search.
@@ -148,17 +187,23 @@ impl DenoiseStream {
     ///
     /// # Errors
     /// [`DenoiseError`] if the buffer does not hold the frame its caps promise, or the last device fails.
-    pub fn take_input(&mut self, buffer: gst::Buffer) -> Result<(), DenoiseError> {
+    pub fn take_input(&mut self, buffer: gst::Buffer) -> Result<Taken, DenoiseError> {
         let previous = self.waiting.frames().next_back().or(self.past.back());
         let previous = previous.map(|frame| (frame.slot, frame.luma, &frame.buffer));
         if let Some((slot, luma, previous)) = previous
             && self.layout.is_equal(&buffer, previous)?
         {
-            let (fields, is_repeat) = (Vec::new(), true);
+            let (fields, is_repeat, buffer) = (Vec::new(), true, sharing(buffer, previous));
             let frame = WindowFrame { buffer, is_repeat, slot, luma, fields, in_flight: 0, is_last: false };
             self.waiting.push(frame);
-            return Ok(());
+            self.repeats += 1;
+            return Ok(match self.repeats.cmp(&MOST_REPEATS) {
+                Ordering::Less => Taken::Repeat,
+                Ordering::Equal => Taken::Still,
+                Ordering::Greater => Taken::New,
+            });
         }
+        self.repeats = 0;
         // Searches of this frame may begin.
         while self.session.in_flight() + self.references.count() > self.session.depth() {
             self.finish_search()?;
@@ -190,7 +235,7 @@ impl DenoiseStream {
         }
         self.waiting.push(frame);
         self.drop_past();
-        Ok(())
+        Ok(Taken::New)
     }
 
     /// Drops the frames that no later one is averaged with, once the next one is no repeat.
@@ -241,7 +286,7 @@ impl DenoiseStream {
         self.session.cancel();
         self.session.release_frames();
         self.denoiser.restart();
-        self.first = 0;
+        (self.first, self.repeats) = (0, 0);
         self.past.clear();
         self.waiting.discard();
     }
@@ -252,25 +297,36 @@ impl DenoiseStream {
         frames.for_each(|frame| pool::release(&mut frame.buffer));
     }
 
-    /// The frame that leaves next, if it is one of those that `leave` names.
-    pub fn leaving(&self, leave: Leave) -> Option<&gst::Buffer> {
+    /// The frame that leaves next, if it is one of those that `leave` names. In a live stream, whose frames are late after
+    /// `latency`, repeats hold up none for longer than that.
+    pub fn leaving(&self, leave: Leave, latency: Option<gst::ClockTime>) -> Option<&gst::Buffer> {
         let behind = match leave {
             Leave::Surplus => self.settings.delay(),
             Leave::Complete => self.references.forward,
         };
-        let is_leaving = |frame: &&WindowFrame| frame.is_last || self.waiting.len() > behind;
-        self.waiting.first().filter(is_leaving).map(|frame| &frame.buffer)
+        let first = self.waiting.first()?;
+        let later = || self.waiting.frames().skip(1);
+        let is_late = || {
+            let newest = self.waiting.frames().next_back()?.buffer.pts()?;
+            Some(newest.checked_sub(first.buffer.pts()?)? >= latency?)
+        };
+        let is_leaving = first.is_last
+            || later().filter(is_new).count() >= behind
+            || later().count() >= behind * MOST_REPEATS
+            || later().count() >= behind && is_late() == Some(true);
+        is_leaving.then_some(&first.buffer)
     }
 
     /// Measures the frame that leaves next. Returns whether it is to change, and the mean standard deviation of its noise.
     ///
     /// # Errors
     /// As [`Self::take_input`].
-    pub fn measure(&mut self, strength: Strength) -> Result<(bool, f64), DenoiseError> {
+    pub fn measure(&mut self, level: NoiseLevel, strength: Strength) -> Result<(bool, f64), DenoiseError> {
         while self.waiting.first().is_some_and(|frame| frame.in_flight > 0) {
             self.finish_search()?;
         }
         if self.waiting.first().is_some_and(|frame| !frame.is_repeat) {
+            self.denoiser.set_noise_level(level);
             self.measured = self.with_planes(|denoiser, planes, references| {
                 let noise = denoiser.measure(planes, references, strength)?;
                 let is_noisy = !references.is_empty() && !noise.is_none() && !strength.is_none();

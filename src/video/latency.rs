@@ -103,6 +103,11 @@ impl Latency {
         });
     }
 
+    /// Notes that the distance of the next frame from the one before is no measure of how far apart frames are.
+    pub fn pause(&self) {
+        self.0.lock().newest = None;
+    }
+
     fn change(&self, element: &impl IsA<gst::Element>, change: impl FnOnce(&mut Delay)) {
         let is_other = {
             let delay = &mut *self.0.lock();

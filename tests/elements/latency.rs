@@ -19,7 +19,7 @@ fn frames_are_waited_for_as_long_as_announced() {
             let info = VideoInfo::builder(VideoFormat::I420, 48, 40).fps(fps).build().unwrap();
             harness.set_src_caps(info.to_caps().unwrap());
             let mut push = |number: u64| {
-                let mut buffer = gst::Buffer::with_size(info.size()).unwrap();
+                let mut buffer = gst::Buffer::from_mut_slice(vec![number as u8; info.size()]);
                 buffer.make_mut().set_pts(gst::ClockTime::from_mseconds(100 * number));
                 assert!(harness.push(buffer).is_ok());
                 harness.query_latency().map_or(0, gst::ClockTime::mseconds)
@@ -29,6 +29,32 @@ fn frames_are_waited_for_as_long_as_announced() {
             assert_eq!(push(6), 200, "{element}");
         }
     }
+}
+
+#[test]
+fn repeats_are_waited_for_as_long_as_announced_and_stills_are_not() {
+    init();
+    let mut harness = Harness::new_parse("motiondenoise device=native past=1 future=2");
+    let info = VideoInfo::builder(VideoFormat::I420, 48, 40).fps(gst::Fraction::new(50, 1)).build().unwrap();
+    harness.set_src_caps(info.to_caps().unwrap());
+    let mut number = 0;
+    let mut push = |content: u64| {
+        let mut buffer = gst::Buffer::from_mut_slice(vec![content as u8; info.size()]);
+        buffer.make_mut().set_pts(gst::ClockTime::from_mseconds(20 * number));
+        number += 1;
+        assert!(harness.push(buffer).is_ok());
+        let latency = harness.query_latency().map_or(0, gst::ClockTime::mseconds);
+        (latency, number - u64::from(harness.buffers_in_queue()))
+    };
+    // Each frame three times: the distance of new ones is 60 ms. No more wait than the latency says.
+    let found: Vec<_> = (0..30).map(|number| push(number / 3)).collect();
+    assert_eq!(found[12].0, 40);
+    assert_eq!(found[29].0, 120);
+    assert!(found.iter().all(|(latency, waiting)| 20 * (waiting - 1) <= *latency), "{found:?}");
+    // A still: the frames are as far apart as the caps say.
+    let found: Vec<_> = (0..100).map(|_| push(200)).collect();
+    assert!(found.iter().all(|(latency, waiting)| 20 * (waiting - 1) <= *latency), "{found:?}");
+    assert_eq!(found[99], (40, 2));
 }
 
 /// Runs `source` to its end, in real time. Returns the frames that were shown, whether `qos` of `element` was refused, and

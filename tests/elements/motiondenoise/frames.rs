@@ -81,10 +81,12 @@ fn any_number_of_frames_in_flight_makes_the_same() {
 
 #[test]
 fn nothing_is_copied_where_nothing_changes() {
-    for (launch, is_noisy, delay) in [
-        ("motiondenoise strength=0", true, 0),
-        ("motiondenoise past=0 future=0", true, 0),
-        ("motiondenoise device=native", false, 2),
+    for (launch, is_noisy, left) in [
+        ("motiondenoise strength=0", true, 4),
+        ("motiondenoise past=0 future=0", true, 4),
+        // A still is waited with for another frame.
+        ("motiondenoise device=native", false, 0),
+        ("motiondenoise device=native future=0", false, 4),
     ] {
         let info = i420();
         let mut harness = harness(launch, &info);
@@ -95,7 +97,7 @@ fn nothing_is_copied_where_nothing_changes() {
             buffer.make_mut().set_pts(DURATION * number);
             push(&mut harness, buffer);
         }
-        assert_eq!(harness.buffers_in_queue(), 4 - delay, "{launch}");
+        assert_eq!(harness.buffers_in_queue(), left, "{launch}");
         end(&mut harness);
         let found = pull(&mut harness);
         assert_eq!(numbers(&found), [0, 1, 2, 3], "{launch}");
@@ -104,34 +106,103 @@ fn nothing_is_copied_where_nothing_changes() {
     }
 }
 
+/// Checks that each frame of `times` leaves as the oracle makes it of the distinct ones, when as many of these have come as
+/// it waits for.
+fn check_repeats(launch: &str, times: &[u64], (past, future): (usize, usize), depth: usize) {
+    let name = format!("{launch} past={past} future={future} pipeline-depth={depth}");
+    let info = i420();
+    let mut harness = harness(&name, &info);
+    let name = format!("{name}, {times:?}");
+    for (number, &time) in times.iter().enumerate() {
+        let mut buffer = frame(&info, time, true);
+        buffer.make_mut().set_pts(DURATION * number as u64);
+        push(&mut harness, buffer);
+        let is_followed = |of: &&u64| **of + (future + depth - 1) as u64 <= time;
+        let left = times[..=number].iter().filter(is_followed).count();
+        assert_eq!(harness.buffers_in_queue() as usize, left, "{name}, frame {number}");
+    }
+    end(&mut harness);
+    let found = pull(&mut harness);
+    assert_eq!(numbers(&found), (0..times.len() as u64).collect::<Vec<_>>(), "{name}");
+    assert!(found.iter().all(|buffer| buffer.duration() == Some(DURATION)), "{name}");
+    let frames: Vec<_> = (0..=times[times.len() - 1]).map(|time| frame(&info, time, true)).collect();
+    let expected = expected(&info, &frames, References { backward: past, forward: future });
+    for (index, (&time, found)) in times.iter().zip(&found).enumerate() {
+        assert!(samples(&planes(found, &info).0) == expected[time as usize], "{name}, frame {index}");
+    }
+}
+
 #[test]
-fn repeats_leave_like_the_frames_before_them() {
-    let times = [0, 0, 1, 1, 1, 2, 2, 3, 3, 3, 4, 5];
-    for (past, future) in [(2, 0), (1, 2), (0, 1)] {
+fn repeats_leave_like_the_frames_that_they_repeat() {
+    for repeats in 2..=5 {
+        let times: Vec<_> = (0..5 * repeats).map(|number| number / repeats).collect();
+        for references in [(2, 2), (1, 3), (0, 1), (2, 0)] {
+            check_repeats("motiondenoise device=native", &times, references, 1);
+        }
+    }
+    check_repeats("motiondenoise device=native", &[0, 0, 1, 1, 1, 2, 2, 2, 3, 4, 4], (2, 2), 2);
+    // At the start, in mid-stream and at the end.
+    for times in [[0, 0, 0, 0, 1, 2, 3, 4], [0, 1, 2, 2, 2, 2, 3, 4], [0, 1, 2, 3, 4, 4, 4, 4]] {
+        check_repeats("motiondenoise device=native", &times, (2, 2), 1);
+    }
+}
+
+#[test]
+fn a_still_that_repeats_without_end_holds_up_nothing() {
+    for (future, wait) in [(2, 12), (1, 6)] {
         let info = i420();
-        let mut harness = harness(&format!("motiondenoise device=native past={past} future={future}"), &info);
-        for (number, &time) in (0..).zip(&times) {
-            let mut buffer = frame(&info, time, true);
-            buffer.make_mut().set_pts(DURATION * number);
+        let mut harness = harness(&format!("motiondenoise device=native future={future}"), &info);
+        let pool = gst_video::VideoBufferPool::new();
+        let mut config = pool.config();
+        config.set_params(Some(&info.to_caps().unwrap()), info.size() as u32, 2, 2);
+        pool.set_config(config).unwrap();
+        pool.set_active(true).unwrap();
+        let still = frame(&info, 0, true);
+        for number in 0..100 {
+            // Frames that wait hold no buffers of a pool that has two.
+            let params = gst::BufferPoolAcquireParams::with_flags(gst::BufferPoolAcquireFlags::DONTWAIT);
+            let mut buffer = pool.acquire_buffer(Some(&params)).expect("a buffer is free");
+            let target = buffer.get_mut().unwrap();
+            target.set_pts(DURATION * number);
+            target.copy_from_slice(0, &still.map_readable().unwrap()).unwrap();
             push(&mut harness, buffer);
-            assert_eq!(harness.buffers_in_queue() as u64, (number + 1).saturating_sub(future));
+            let left = (number + 1).saturating_sub(wait);
+            assert_eq!(u64::from(harness.buffers_in_queue()), left, "future {future}, frame {number}");
         }
         end(&mut harness);
-        let found = pull(&mut harness);
-        assert_eq!(numbers(&found), (0..times.len() as u64).collect::<Vec<_>>());
-        let found: Vec<_> = found.iter().map(|buffer| samples(&planes(buffer, &info).0)).collect();
-        let frames: Vec<_> = (0..6).map(|time| frame(&info, time, true)).collect();
-        let expected = expected(&info, &frames, References { backward: past, forward: future as usize });
-        for (index, (&time, found_of)) in times.iter().zip(&found).enumerate() {
-            let name = format!("past {past}, future {future}, frame {index}");
-            if index > 0 && times[index - 1] == time {
-                assert!(*found_of == found[index - 1], "{name} is no repeat");
-            } else if future == 0 {
-                assert!(*found_of == expected[time as usize], "{name}");
-            }
-        }
-        assert!(count(&harness, "denoised") > 0);
+        assert_eq!(numbers(&pull(&mut harness)), (0..100).collect::<Vec<_>>());
+        pool.set_active(false).unwrap();
     }
+}
+
+#[test]
+fn a_noise_level_is_taken_out_where_none_is_measured() {
+    let info = i420();
+    // Of two frames of different scenes nothing is measured.
+    let change = |settings: &str| {
+        let mut harness = harness(&format!("motiondenoise device=native {settings}"), &info);
+        let still = frame(&info, 0, false);
+        for number in 0..5 {
+            let mut buffer = still.clone();
+            // One sample in four differs by one level, which is too little to be noise.
+            let target = buffer.make_mut();
+            target.set_pts(DURATION * number);
+            let mut map = target.map_writable().unwrap();
+            for at in (number as usize..map.len()).step_by(25) {
+                map[at] ^= 1;
+            }
+            drop(map);
+            push(&mut harness, buffer);
+        }
+        end(&mut harness);
+        assert_eq!(numbers(&pull(&mut harness)), [0, 1, 2, 3, 4]);
+        count(&harness, "denoised")
+    };
+    assert_eq!(change(""), 0);
+    assert_eq!(change("noise-level=-1"), 0);
+    assert_eq!(change("noise-level=0 strength=16"), 0);
+    assert_eq!(change("noise-level=1"), 5);
+    assert_eq!(change("noise-level=1 strength=0"), 0);
 }
 
 #[test]

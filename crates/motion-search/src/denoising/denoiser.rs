@@ -11,7 +11,7 @@ use super::mean::{Average, PlaneMean, steps_of_chroma};
 use super::measure::{LumaRow, MeasuredChroma, MeasuredChromaErrors, MeasuredLuma};
 use super::noise::{ChromaBlock, ChromaError, LumaBlock, LumaError, flickers, least_noise};
 use super::reference::{LumaSlot, Reference};
-use super::rules::{BLOCK, MOST_REFERENCES, Strength, VectorEnds, halvings};
+use super::rules::{BLOCK, MOST_REFERENCES, NoiseLevel, Strength, VectorEnds, halvings};
 use super::weights::{Weighed, most_change};
 use crate::compensation::{CompensationError, PlaneMut, Sampling};
 use crate::estimator::{Frame, FrameView, NATIVE, SetupError};
@@ -156,6 +156,11 @@ impl Denoiser {
     /// Forgets the noise of the frames up to now: the next one is of another stream.
     pub fn restart(&mut self) {
         self.noise.restart();
+    }
+
+    /// Sets whether the noise of the frames that are measured from now on is estimated, or known.
+    pub fn set_noise_level(&mut self, level: NoiseLevel) {
+        self.noise.set_level(level);
     }
 
     /// Estimates the noise of the frame with these `planes`, which comes after the one that was measured last, and decides

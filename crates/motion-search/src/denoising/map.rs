@@ -6,7 +6,7 @@ use super::areas::Areas;
 use super::errors::{Errors, ReferenceErrors};
 use super::noise::{ChromaBlock, ChromaError, LumaBlock, LumaError, least_noise, with_clipping, worthwhile};
 use super::reference::Reference;
-use super::rules::{BLOCK, SAMPLES};
+use super::rules::{BLOCK, NoiseLevel, SAMPLES};
 use super::told::{ALL, LEVELS, LITTLE, Levels, TRUST, Told, ToldOfBlock, level};
 use crate::estimator::{Parameters, SetupError};
 use crate::memory;
@@ -105,6 +105,7 @@ struct Followed {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoiseMap {
     depth: u32,
+    level: NoiseLevel,
     areas: Areas,
     luma: Followed,
     chroma: Followed,
@@ -128,7 +129,26 @@ impl NoiseMap {
         let areas = Areas::of_frame(size);
         let [luma, chroma] = [Followed::new(areas)?, Followed::new(areas)?];
         let blocks = memory::values("the noise of blocks", areas.blocks.0 * areas.blocks.1)?;
-        Ok(Self { depth, areas, luma, chroma, lost: [0; 2], blocks })
+        Ok(Self { depth, level: NoiseLevel::MEASURED, areas, luma, chroma, lost: [0; 2], blocks })
+    }
+
+    /// Sets whether the noise of the frames from now on is measured, or known.
+    pub fn set_level(&mut self, level: NoiseLevel) {
+        self.level = level;
+    }
+
+    /// Sets the noise of the blocks of a frame to what is known. Flat blocks have none.
+    fn set_known(&mut self, known: u64, luma: &[LumaBlock], chroma: &[ChromaBlock]) {
+        let no_chroma = ChromaBlock::default();
+        for (block, noise) in self.blocks.iter_mut().enumerate() {
+            let (luma, chroma) = (&luma[block], chroma.get(block).unwrap_or(&no_chroma));
+            let of_luma = if luma.variation == 0 { 0 } else { with_clipping(known, luma, self.depth) };
+            let of_chroma = if luma.variation == 0 && chroma.variation == 0 { 0 } else { known };
+            *noise = BlockNoise {
+                luma: worthwhile(of_luma),
+                chroma: if chroma.samples == 0 { 0 } else { worthwhile(of_chroma) },
+            };
+        }
     }
 
     /// Forgets the noise of the frames up to now.
@@ -189,7 +209,11 @@ impl NoiseMap {
         evidence: &[Evidence<'_>],
         memory: &mut NoiseMemory,
     ) {
-        let Self { depth, areas, .. } = *self;
+        let Self { depth, level: noise_level, areas, .. } = *self;
+        if let Some(known) = noise_level.of_samples(depth) {
+            self.restart();
+            return self.set_known(if evidence.is_empty() { 0 } else { known }, luma, chroma);
+        }
         let NoiseMemory { levels, luma: told, chroma: told_of_chroma } = memory;
         levels.clear();
         levels.extend(luma.iter().map(|block| level(block, depth)));
@@ -216,8 +240,8 @@ impl NoiseMap {
             let level = levels[followed.block].into();
             let known = followed.noise(level, || ToldOfBlock::new(told, followed.block, of_block.white()));
             let known = if is_clean && is_coding([known, 0], depth) { 0 } else { known };
-            // A block of a black bar has none: between samples the picture beside it would be mixed into it.
-            let is_bar = level == 0 && of_block.variation == 0;
+            // A block of a bar has none: between samples the picture beside it would be mixed into it.
+            let is_bar = (level == 0 || is_clean) && of_block.variation == 0;
             noise.luma = if is_bar { 0 } else { worthwhile(with_clipping(known, of_block, depth)) };
         });
         if chroma.is_empty() {
@@ -244,7 +268,7 @@ impl NoiseMap {
             let known = if is_clean && is_coding([noise.luma, known], depth) { 0 } else { known };
             let (luma, chroma) = (&luma[followed.block], &chroma[followed.block]);
             let are_flat = luma.variation == 0 && chroma.variation == 0;
-            noise.chroma = if level == 0 && are_flat { 0 } else { worthwhile(known) };
+            noise.chroma = if (level == 0 || is_clean) && are_flat { 0 } else { worthwhile(known) };
         });
     }
 }

@@ -23,4 +23,4 @@ mod weights;
 pub use denoiser::Denoiser;
 pub use map::NoiseMap;
 pub use reference::{LumaSlot, Reference};
-pub use rules::{MOST_REFERENCES, Strength, search_parameters};
+pub use rules::{MOST_REFERENCES, NoiseLevel, NoiseLevelError, Strength, search_parameters};

@@ -114,16 +114,26 @@ impl LumaBlock {
         self.variation - self.structure
     }
 
+    /// Whether a prediction with this `difference` shows that the search has found the texture of this whole block.
+    pub fn is_found(&self, difference: u64) -> bool {
+        FOUND * difference <= self.variation
+    }
+
     /// Whether a prediction with this `difference` shows that the search has not found this whole block: there is texture,
-    /// which stands out of `noise`, but it is in the difference.
-    pub fn is_lost(&self, noise: u64, difference: u64, depth: u32) -> bool {
-        if FOUND * difference <= self.variation {
+    /// which stands out of `noise`, but it is in the difference. Blocks whose texture was found have noise of `found`, if
+    /// that is known.
+    pub fn is_lost(&self, noise: u64, found: Option<u64>, difference: u64, depth: u32) -> bool {
+        if self.is_found(difference) {
             return false;
         }
         let is_texture = self.variation >= TEXTURE * noise
             || difference > OTHER * most_noise(self.variation, self.samples(), depth);
-        // Where a whole area is lost, its texture seems to be its noise. But noise has no structure.
-        let is_structure = self.structure >= self.variation * 3 / 4 && self.variation > least_noise(depth);
+        // Where a whole area is lost, its texture seems to be its noise. But noise has no structure, unless it is coarse:
+        // then there is as much of it where texture was found.
+        let is_coarse_noise = found.is_some_and(|found| difference <= 2 * OTHER * found);
+        let is_structure = !is_coarse_noise
+            && self.structure >= self.variation * 3 / 4
+            && self.variation > least_noise(depth);
         is_texture || is_structure && difference > self.variation
     }
 }
@@ -241,6 +251,17 @@ pub(super) fn noise_of(told: &mut [u64], samples: u64) -> Option<u64> {
     };
     let at = told.len() / 4;
     (!told.is_empty()).then(|| *told.select_nth_unstable(at).1 * 256 / of_mean)
+}
+
+/// Whether blocks of a frame tell of noise, however coarse, rather than of what coding and motion leave: half of them tell
+/// at most twice what the lower quartile of them tells.
+pub(super) fn are_of_one_kind(told: &mut [u64]) -> bool {
+    if told.is_empty() {
+        return false;
+    }
+    let (quarter, half) = (told.len() / 4, told.len() / 2);
+    let half = *told.select_nth_unstable(half).1;
+    half <= 2 * *told.select_nth_unstable(quarter).1
 }
 
 /// Whether blocks of which each has so many independent `samples` tell `noise`: white noise is alike in all of them, motion

@@ -44,6 +44,39 @@ impl Strength {
     }
 }
 
+/// The noise of a stream: it is measured, or known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NoiseLevel(Option<u32>);
+
+/// A noise level that is no number from 0 to [`NoiseLevel::MOST`].
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[error("the noise level is {0}: it must be a standard deviation from 0 to {most} levels of eight bits", most = NoiseLevel::MOST)]
+pub struct NoiseLevelError(f64);
+
+impl NoiseLevel {
+    /// The noise is measured in each frame.
+    pub const MEASURED: Self = Self(None);
+
+    /// The largest standard deviation.
+    pub const MOST: f64 = 64.0;
+
+    /// Noise of this standard deviation in all planes, in levels of eight bits, to the nearest 256th of its square.
+    ///
+    /// # Errors
+    /// [`NoiseLevelError`] if it is no number from 0 to [`Self::MOST`].
+    pub fn known(deviation: f64) -> Result<Self, NoiseLevelError> {
+        if !(0.0..=Self::MOST).contains(&deviation) {
+            return Err(NoiseLevelError(deviation));
+        }
+        Ok(Self(Some((deviation.powi(2) * 256.0).round() as u32)))
+    }
+
+    /// The noise of 64 samples of `depth` bits, if it is known.
+    pub(super) fn of_samples(self, depth: u32) -> Option<u64> {
+        self.0.map(|square| (u64::from(square) * SAMPLES / 256) << (2 * (depth - 8)))
+    }
+}
+
 /// The most samples of a frame that is searched: 480 x 270 and a few more. With four times as many the search takes four
 /// times as long, for little.
 const SEARCHED_SAMPLES: usize = 1 << 17;

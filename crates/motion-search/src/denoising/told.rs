@@ -2,7 +2,7 @@
 
 use super::areas::Areas;
 use super::errors::ReferenceErrors;
-use super::noise::{LumaBlock, LumaError, are_alike, noise_of, per_sample};
+use super::noise::{LumaBlock, LumaError, are_alike, are_of_one_kind, noise_of, per_sample};
 use super::rules::SAMPLES;
 use crate::estimator::SetupError;
 use crate::memory;
@@ -124,13 +124,18 @@ impl Told {
         };
         self.is_clean = REPEATS * self.asked().filter(is_repeat).count() > self.blocks.len();
         if self.is_clean {
-            self.frame.iter_mut().flatten().for_each(|noise| *noise = 0);
+            // Beside bars, or a slide, there may be noise.
+            self.of_frame_where(of_blocks, SAMPLES, |noise| noise > 0);
+            if self.sorted[ALL].len() < LEAST_OF_LEVEL || !are_of_one_kind(&mut self.sorted[ALL]) {
+                self.frame.iter_mut().flatten().for_each(|noise| *noise = 0);
+            }
         }
+        let found = self.where_found(|block| blocks[block].is_found(errors.of(block).difference(flickers)));
         // Where the search does not find what it must find, differences do not tell noise.
         let is_lost = |told: &Self, levels: &Levels, block: usize| {
             let level = usize::from(of_blocks[block]);
             let noise = levels[level].or(levels[ALL]).or(told.frame[level]).or(told.frame[ALL]);
-            blocks[block].is_lost(noise.unwrap_or(0), errors.of(block).difference(flickers), depth)
+            blocks[block].is_lost(noise.unwrap_or(0), found, errors.of(block).difference(flickers), depth)
         };
         let telling = self.asked().filter(|(_, told)| told.is_some());
         let all = telling.clone().count();
@@ -188,10 +193,28 @@ impl Told {
         });
     }
 
+    /// What a quarter of the blocks tells at most of those whose texture was found, if there are enough.
+    fn where_found(&mut self, is_found: impl Fn(usize) -> bool) -> Option<u64> {
+        let mut sorted = std::mem::take(&mut self.sorted);
+        let told = &mut sorted[ALL];
+        told.clear();
+        let telling = self.asked().filter_map(|(block, told)| Some((block, told.filter(|told| *told > 0)?)));
+        told.extend(telling.filter(|(block, _)| is_found(*block)).map(|(_, told)| told));
+        let found = (told.len() >= LEAST_OF_AREA).then(|| noise_of(told, SAMPLES)).flatten();
+        self.sorted = sorted;
+        found
+    }
+
     /// Sets the noise of the frame, whose blocks have so many `samples`.
     pub fn of_frame(&mut self, levels: &[u8], samples: u64) {
+        self.of_frame_where(levels, samples, |_| true);
+    }
+
+    /// The same, by the blocks whose noise is meant.
+    fn of_frame_where(&mut self, levels: &[u8], samples: u64, is_meant: impl Fn(u64) -> bool) {
         let mut sorted = std::mem::take(&mut self.sorted);
-        Self::sort(&mut sorted, levels, self.asked());
+        let asked = self.asked().map(|(block, told)| (block, told.filter(|noise| is_meant(*noise))));
+        Self::sort(&mut sorted, levels, asked);
         self.frame = std::array::from_fn(|level| {
             let is_told = level == ALL || sorted[level].len() >= LEAST_OF_LEVEL;
             is_told.then(|| noise_of(&mut sorted[level], samples)).flatten()

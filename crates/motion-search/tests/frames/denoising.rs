@@ -3,7 +3,7 @@
 use motion_search::compensation::oracle::squared_error;
 use motion_search::compensation::{CompensationError, PlaneMut, Sampling, mse};
 use motion_search::denoising::{
-    Denoiser, LumaSlot, NoiseMap, Reference, Strength, oracle, search_parameters,
+    Denoiser, LumaSlot, NoiseLevel, NoiseMap, Reference, Strength, oracle, search_parameters,
 };
 use motion_search::estimator::{Frame, FrameView, MotionVector, References, oracle as search};
 use motion_search::interpolation::FrameFormat;
@@ -80,6 +80,16 @@ impl Sequence {
 
     /// The noise and the planes without it, by the oracle and by the CPU with each of its instruction sets.
     fn check(&self, fields: &[Vec<MotionVector>], strength: f64) -> (NoiseMap, Vec<Frame>) {
+        self.check_with(fields, NoiseLevel::MEASURED, strength)
+    }
+
+    /// The same of noise of this `level`.
+    fn check_with(
+        &self,
+        fields: &[Vec<MotionVector>],
+        level_of_noise: NoiseLevel,
+        strength: f64,
+    ) -> (NoiseMap, Vec<Frame>) {
         let strength = Strength::new(strength);
         let planes: Vec<_> = self.frame.iter().map(Frame::view).collect();
         let others: Vec<Vec<_>> =
@@ -90,11 +100,13 @@ impl Sequence {
         let pairs = others.iter().map(|planes| &planes[..]).zip(fields.iter().map(|field| &field[..]));
         let mut references: Vec<_> = pairs.enumerate().map(reference).collect();
         let mut noise = NoiseMap::new(planes[0].size(), planes[0].format().depth()).unwrap();
+        noise.set_level(level_of_noise);
         let expected = oracle::denoise(&mut noise, &self.samplings, &planes, &references, strength).unwrap();
         for level in Level::available() {
             let format = self.format();
             let loaded = references.len() + 1;
             let mut denoiser = Denoiser::with_level(&format, references.len(), loaded, 2, level).unwrap();
+            denoiser.set_noise_level(level_of_noise);
             // Those that were loaded before are gone.
             for _ in 0..3 {
                 denoiser.load(&planes[0]).unwrap();
@@ -312,6 +324,35 @@ fn nothing_changes_without_noise_strength_or_a_match() {
     let (noise, made) = cut.check(&cut.found_fields(), 1.0);
     assert!(noise.is_none(), "{noise:?}");
     unchanged(&cut, &made);
+}
+
+#[test]
+fn a_known_noise_level_equals_the_oracle_and_holds_where_none_is_measured() {
+    for (depth, chroma) in [(8, &[HALVED, HALVED][..]), (10, &[INTERLEAVED]), (16, &[])] {
+        let sequence = Sequence::new(Content::Moved, (45, 35), chroma, (depth, 2));
+        for deviation in [0.0, 0.5, 3.0, 64.0] {
+            let level = NoiseLevel::known(deviation).unwrap();
+            sequence.check_with(&sequence.random_fields(30), level, 1.0);
+            let (noise, _) = sequence.check_with(&sequence.found_fields(), level, 0.7);
+            assert_eq!(noise.is_none(), deviation == 0.0, "{deviation}");
+        }
+    }
+    // Little noise that is set although much is measured, and much although none is.
+    for (added, known) in [(5.0, 2.0), (0.0, 3.0)] {
+        let (sequence, _) = noisy(|_| added, 10);
+        let level = NoiseLevel::known(known).unwrap();
+        let (noise, _) = sequence.check_with(&sequence.found_fields(), level, 1.0);
+        assert!((noise.mean_deviation() / (4.0 * known) - 1.0).abs() < 0.01, "{}", noise.mean_deviation());
+    }
+    for wrong in [-0.1, 64.1, f64::NAN, f64::INFINITY] {
+        let error = NoiseLevel::known(wrong).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            format!(
+                "the noise level is {wrong}: it must be a standard deviation from 0 to 64 levels of eight bits"
+            )
+        );
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Scenes in which noise is hard to estimate: how much is found, and what is left of it.
 
+mod coarse;
 mod colour;
 mod found;
 mod small;

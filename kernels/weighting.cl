@@ -58,6 +58,22 @@ static inline uint block_difference(__global const uchar *previous, __global con
 }
 
 #if HIGH
+// The difference between the sums of the samples at both ends of a vector over 8 x 8 samples from `place` on, in every row of
+// ROW_STEP, ROW_STEP times.
+static inline uint brightness_difference(__global const uchar *previous, __global const uchar *next, FrameShape f, int2 place,
+                                         PhaseVector vector)
+{
+    const int4 quarters = convert_int4(vector);
+    uint starts = 0, ends = 0;
+    for (int row = 0; row < SIDE; row += ROW_STEP) {
+        const int2 start = 4 * (place + (int2)(0, row)) + quarters.xy;
+        const uint2 a = eight_samples(previous, f, start), b = eight_samples(next, f, start + quarters.zw);
+        starts = compare_four(a.y, 0, compare_four(a.x, 0, starts));
+        ends = compare_four(b.y, 0, compare_four(b.x, 0, ends));
+    }
+    return ROW_STEP * abs_diff(starts, ends);
+}
+
 // What is added to the difference of the start of a vector with the frame before, and of its end with the frame after.
 #define LONE_COST 256
 
@@ -96,7 +112,7 @@ static inline uint shown_elsewhere(uint cost)
 }
 
 // How much the start and the end of a vector count alone in the cell with its first sample at `cell`, where both ends have this
-// difference. `found` is the field of the previous frame in the next one, `costs` the least cost of its vectors that lead to each
+// difference, whatever the light. `found` is the field of the previous frame in the next one, `costs` the least cost of its vectors that lead to each
 // block of the next one.
 static inline uint2 lone_shares(__global const MotionVector *found, __global const uint *costs, FrameShape f, int2 cell,
                                 PhaseVector vector, uint difference)
@@ -260,7 +276,9 @@ __kernel void weigh_vectors(__global const uchar *previous, __global const uchar
 #if HIGH
         shares[k] = (uint2)(0);
         if (has_neighbours)
-            shares[k] = lone_shares(found, costs, f, place + 2, vector, difference);
+            // A change of light makes all samples brighter, or all darker.
+            shares[k] = lone_shares(found, costs, f, place + 2, vector,
+                                    difference - brightness_difference(previous, next, f, place, vector));
         if (shares[k].x > 0) {
             lone_errors[k].x = start_difference(before, previous, f, place, vector, ROW_STEP) + LONE_COST + softness;
             least = min(least, lone_errors[k].x);

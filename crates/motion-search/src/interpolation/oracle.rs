@@ -247,14 +247,37 @@ fn row_differences(
     time: PairTime,
     step: usize,
 ) -> u32 {
-    let difference = |at: usize| {
+    let differences = compared(pair, place, vector, time, step);
+    step as u32 * differences.map(|[start, end]| start.abs_diff(end)).sum::<u32>()
+}
+
+/// The difference between the sums of the samples that [`row_differences`] compares.
+fn brightness_difference(
+    pair: [&Interpolated; 2],
+    place: [i32; 2],
+    vector: HalfVector,
+    time: PairTime,
+    step: usize,
+) -> u32 {
+    let differences = compared(pair, place, vector, time, step);
+    step as u32 * differences.map(|[start, end]| start - end).sum::<i32>().unsigned_abs()
+}
+
+/// The samples at both ends of `vector` over 8 x 8 places from `place` on, in every row of `step`.
+fn compared(
+    pair: [&Interpolated; 2],
+    place: [i32; 2],
+    vector: HalfVector,
+    time: PairTime,
+    step: usize,
+) -> impl Iterator<Item = [i32; 2]> {
+    let samples = move |at: usize| {
         let [x, y] = [place[0] + (at % BLOCK) as i32, place[1] + (at / BLOCK) as i32].map(|at| 4 * at);
         let [[x, to_x], [y, to_y]] =
             [(x, vector.x), (y, vector.y)].map(|(at, length)| time.ends(length).map(|way| at + way));
-        pair[0].sample(x, y).abs_diff(pair[1].sample(to_x, to_y))
+        [pair[0].sample(x, y), pair[1].sample(to_x, to_y)]
     };
-    let is_compared = |at: &usize| (at / BLOCK).is_multiple_of(step);
-    step as u32 * (0..BLOCK * BLOCK).filter(is_compared).map(difference).sum::<u32>()
+    (0..BLOCK * BLOCK).filter(move |at| (at / BLOCK).is_multiple_of(step)).map(samples)
 }
 
 /// Whether the block at `(x, y)` has enough samples of still detail: they, the next one to the right and that below are

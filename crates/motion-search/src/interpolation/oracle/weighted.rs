@@ -8,7 +8,10 @@ use super::super::rules::{
     HalfVector, LONE_BITS, LONE_COST, MOST_COARSE, MOST_LONE, ROW_STEP, SOFTNESS, WEIGHT_BITS, block_of,
     coarse_grid, fine_window, found_grid, grid, halvings, shown_elsewhere, unlikeness,
 };
-use super::{LEAST_OVERLAP, PairTime, PlanePair, block_difference, blocks, chroma_sample, row_differences};
+use super::{
+    LEAST_OVERLAP, PairTime, PlanePair, block_difference, blocks, brightness_difference, chroma_sample,
+    row_differences,
+};
 use crate::compensation::Sampling;
 use crate::estimator::oracle::interpolation::Interpolated;
 use crate::estimator::{Frame, FrameView, Grid, MotionVector};
@@ -98,7 +101,7 @@ impl<'a> EndsAlone<'a> {
     }
 
     /// How much the start and the end of `vector` count alone in the cell whose first sample is `cell`, of [`MOST_LONE`],
-    /// where both ends have this `difference`.
+    /// where both ends have this `difference`, whatever the light.
     fn shares(&self, cell: [i32; 2], vector: HalfVector, time: PairTime, difference: u32) -> [u32; 2] {
         let [x, y] = [(cell[0], vector.x), (cell[1], vector.y)].map(|(at, length)| {
             // The blocks with the ends of its third sample.
@@ -281,7 +284,9 @@ impl<'a> WeightedVectors<'a> {
                 let mut of_ends = [(both + softness, MOST_LONE), (0, 0), (0, 0)];
                 if let Some(ends) = &self.lone_ends {
                     let differences = ends.differences(place, vector, time, ROW_STEP);
-                    let shares = ends.shares(first, vector, time, both);
+                    // A change of light makes all samples brighter, or all darker.
+                    let light = brightness_difference(luma, place, vector, time, ROW_STEP);
+                    let shares = ends.shares(first, vector, time, both - light);
                     for end in 0..2 {
                         of_ends[1 + end] = (differences[end] + LONE_COST + softness, shares[end]);
                     }

@@ -54,7 +54,7 @@ pub(in crate::interpolation) const INTERVALS: [i16; 2] = [-1, 1];
 
 impl LoneEnds<'_> {
     /// How much the start and the end of a vector with these `ends` count alone in each cell of a block, where both ends have
-    /// these `differences`.
+    /// these `differences`, and the start and the end this `brightness`.
     #[inline(always)]
     fn shares(
         &self,
@@ -62,10 +62,13 @@ impl LoneEnds<'_> {
         block: (usize, usize),
         ends: BlockEnds,
         differences: [u32; 4],
+        brightness: [[u32; 4]; 2],
     ) -> [[u32; 4]; 2] {
         let mut shares = [[0; 4]; 2];
         for (cell, difference) in differences.into_iter().enumerate() {
-            let unlikeness = unlikeness(difference);
+            // A change of light makes all samples brighter, or all darker.
+            let light = brightness[0][cell].abs_diff(brightness[1][cell]);
+            let unlikeness = unlikeness(difference - light);
             if unlikeness == 0 {
                 continue;
             }
@@ -127,7 +130,9 @@ impl<E: InstructionSet> Work<E> for RowOfHypotheses<'_> {
                 if let Some((lone, _)) = &self.lone
                     && differences.iter().any(|&difference| difference > LONE_DIFFERENCE)
                 {
-                    shares[count] = lone.shares(self.weighting.grid(), block, around[place], differences);
+                    let brightness = cell_brightness::<E>(self.luma, origin, around[place]);
+                    shares[count] =
+                        lone.shares(self.weighting.grid(), block, around[place], differences, brightness);
                     for end in 0..2 {
                         if shares[count][end] == [0; 4] {
                             continue;
@@ -200,5 +205,32 @@ fn cell_differences<E: InstructionSet>(
             }
         }
         SampleRegister::half_totals(sums).map(|half| 2 * half)
+    }
+}
+
+/// The sums of the samples that [`cell_differences`] compares, at the start and at the end.
+#[inline(always)]
+fn cell_brightness<E: InstructionSet>(
+    luma: &[QuarterSamples<'_>; 2],
+    origin: (i32, i32),
+    ends: BlockEnds,
+) -> [[u32; 4]; 2] {
+    let [start, end] = ends.ways().map(|(x, y)| (origin.0 - 8 + x, origin.1 - 8 + y));
+    let start = luma[0].load_overlapping_rows::<E, 6>(start);
+    let end = luma[1].load_overlapping_rows::<E, 6>(end);
+    // SAFETY: an engine exists, so that the CPU has its instructions.
+    unsafe {
+        let zero = E::Samples::zero();
+        let mut totals = [[0; 4]; 2];
+        for (totals, samples) in totals.iter_mut().zip([start, end]) {
+            let mut sums = [zero; 2];
+            for (sum, rows) in sums.iter_mut().zip([[2, 3, 0, 1], [2, 3, 4, 5]]) {
+                for row in rows {
+                    *sum = Register::add_differences(*sum, samples[row], zero);
+                }
+            }
+            *totals = SampleRegister::half_totals(sums).map(|half| 2 * half);
+        }
+        totals
     }
 }

@@ -53,8 +53,9 @@ impl CentredBlock {
             }
         }
         for y in 1..BLOCK {
-            for x in 0..BLOCK {
-                steps += square(samples[y][x] - samples[y - 1][x]);
+            let [above, row] = [y - 1, y].map(|y| &samples[y]);
+            for (above, sample) in above.iter().zip(row) {
+                steps += square(sample - above);
             }
         }
         let variation = samples.as_flattened().iter().map(|sample| square(*sample)).sum::<i32>().into();

@@ -199,14 +199,8 @@ impl Ballot {
 /// bar, many in its edge.
 fn between_bars(lines: Range<usize>, length: usize, counted: impl Fn(usize) -> usize) -> Range<usize> {
     let bar = |ordered: &mut dyn Iterator<Item = usize>| {
-        let mut blank = 0;
-        for line in ordered {
-            if 8 * counted(line) >= length {
-                return if blank > 0 && 2 * counted(line) >= length { blank + 1 } else { 0 };
-            }
-            blank += 1;
-        }
-        0
+        let first = ordered.map(&counted).enumerate().find(|(_, counted)| 8 * counted >= length);
+        first.filter(|(blank, counted)| *blank > 0 && 2 * counted >= length).map_or(0, |(blank, _)| blank + 1)
     };
     lines.start + bar(&mut lines.clone())..lines.end - bar(&mut lines.clone().rev())
 }

@@ -152,7 +152,8 @@ impl Output {
         let place = |target: Target| match target {
             Target::File(file) => {
                 file.as_file().sync_all()?;
-                Ok(drop(file.persist(&self.path)?))
+                file.persist(&self.path)?;
+                Ok(())
             }
             Target::Standard(mut output) => output.flush(),
         };

@@ -145,7 +145,7 @@ mod tests {
             reference_offset: -1,
             reference_pts: None,
             metric: Metric::Sad,
-            is_duplicate: false,
+            bit_depth: 8,
         };
         // The costs `zero` and `intra`: still, flat, changed, flat and changed, and still but for a sample.
         let values: Vec<u8> = [[0, 90], [0, 0], [50, 90], [50, 0], [1, 90]]

@@ -114,7 +114,7 @@ fn cuts_between_noisy_pictures_are_found() {
     for kind in [Kind::White, Kind::Coarse, Kind::Film, Kind::Quantised] {
         for (index, deviation) in DEVIATIONS.into_iter().enumerate() {
             let seed = 10 * index as u32;
-            let pictures: [_; 2] = [5, 6].map(|seed| pictures(seed));
+            let pictures: [_; 2] = [5, 6].map(pictures);
             for (name, picture) in &pictures[0] {
                 for (other_name, other) in &pictures[1] {
                     // What is soft and dark disappears in so much noise.

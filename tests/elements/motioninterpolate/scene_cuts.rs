@@ -94,7 +94,7 @@ fn the_threshold_says_what_a_cut_is() {
 #[test]
 fn the_threshold_may_change_while_playing() {
     let mut harness = harness("motioninterpolate device=native", &info(), (50, 1));
-    assert_eq!(element(&harness).property::<f64>("scene-cut-threshold"), 75.0);
+    assert_eq!(element(&harness).property::<f64>("scene-cut-threshold"), 66.0);
     for number in 0..8 {
         if number == 4 {
             element(&harness).set_property("scene-cut-threshold", 100.0);

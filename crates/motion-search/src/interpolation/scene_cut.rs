@@ -39,7 +39,7 @@ pub struct SceneCutThreshold(u32);
 
 impl SceneCutThreshold {
     /// The share that tells scenes apart best.
-    pub const DEFAULT_PERCENT: f64 = 75.0;
+    pub const DEFAULT_PERCENT: f64 = 66.0;
 
     /// As near to `percent` as a hundredth of a percent; `None` unless it is from 0 to 100.
     pub fn new(percent: f64) -> Option<Self> {
@@ -51,9 +51,9 @@ impl SceneCutThreshold {
         10_000 * votes.against > self.0 as usize * votes.counted
     }
 
-    /// Whether so many of the votes are more than five sixths of the share.
+    /// Whether so many of the votes are more than two thirds of the share.
     fn is_nearly_exceeded_by(self, votes: Votes) -> bool {
-        60_000 * votes.against > 5 * self.0 as usize * votes.counted
+        30_000 * votes.against > 2 * self.0 as usize * votes.counted
     }
 }
 

@@ -233,6 +233,7 @@ impl NoiseMap {
         }
         self.lost = [lost, lost_later];
         let is_clean = told.iter().any(|told| told.is_clean);
+        let has_bars = is_clean || told.iter().any(|told| told.has_bars);
         self.luma.follow(areas, told);
         let Self { luma: of_luma, chroma: of_chroma, blocks, .. } = self;
         of_luma.each(areas, blocks, |followed, noise| {
@@ -241,7 +242,7 @@ impl NoiseMap {
             let known = followed.noise(level, || ToldOfBlock::new(told, followed.block, of_block.white()));
             let known = if is_clean && is_coding([known, 0], depth) { 0 } else { known };
             // A block of a bar has none: between samples the picture beside it would be mixed into it.
-            let is_bar = (level == 0 || is_clean) && of_block.variation == 0;
+            let is_bar = (level == 0 || has_bars) && of_block.variation == 0;
             noise.luma = if is_bar { 0 } else { worthwhile(with_clipping(known, of_block, depth)) };
         });
         if chroma.is_empty() {
@@ -268,7 +269,7 @@ impl NoiseMap {
             let known = if is_clean && is_coding([noise.luma, known], depth) { 0 } else { known };
             let (luma, chroma) = (&luma[followed.block], &chroma[followed.block]);
             let are_flat = luma.variation == 0 && chroma.variation == 0;
-            noise.chroma = if (level == 0 || is_clean) && are_flat { 0 } else { worthwhile(known) };
+            noise.chroma = if (level == 0 || has_bars) && are_flat { 0 } else { worthwhile(known) };
         });
     }
 }

@@ -38,6 +38,9 @@ pub(super) const TRUST: u64 = 256;
 /// A frame of which more than this part of the blocks repeats the other frame is clean.
 const REPEATS: usize = 4;
 
+/// A frame of which at least this part of the blocks is flat and repeats the other frame has bars.
+const BARS: usize = 32;
+
 /// Blocks of an area are alike if all tell less than this part of the noise of the frame: they have none.
 pub(super) const LITTLE: u64 = 16;
 
@@ -59,6 +62,8 @@ pub(super) struct Told {
     pub lost: usize,
     /// Whether so many blocks repeat the other frame that noise is in areas at most.
     pub is_clean: bool,
+    /// Whether so many blocks are flat and repeat the other frame that flat ones are those of bars.
+    pub has_bars: bool,
     /// What blocks tell, by level, and all of it.
     sorted: [Vec<u64>; LEVELS + 1],
 }
@@ -116,11 +121,14 @@ impl Told {
             of_block.is_whole().then(|| errors.of(block).noise(of_block, flickers, depth)).flatten()
         });
         self.of_frame(of_blocks, SAMPLES);
-        // Flat blocks near black and white may be those of bars.
-        let is_bar = |block: usize| [0, LEVELS as u8 - 1].contains(&of_blocks[block]);
+        let is_flat_repeat = |block: usize| errors.of(block).is_flat_repeat(&blocks[block]);
+        let flat_repeats = self.asked().filter(|(block, told)| told.is_none() && is_flat_repeat(*block));
+        self.has_bars = BARS * flat_repeats.count() >= self.blocks.len();
+        // Flat blocks near black and white are those of bars.
+        let is_extreme = |block: usize| [0, LEVELS as u8 - 1].contains(&of_blocks[block]);
         let is_repeat = |(block, told): &(usize, Option<u64>)| match told {
             Some(noise) => *noise == 0,
-            None => errors.of(*block).is_flat_repeat(&blocks[*block]) && !is_bar(*block),
+            None => is_flat_repeat(*block) && !is_extreme(*block),
         };
         self.is_clean = REPEATS * self.asked().filter(is_repeat).count() > self.blocks.len();
         if self.is_clean {

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use super::patches::Patch;
 use super::rules::{check_field, halvings};
 use super::scene_cut::is_scene_cut;
 use super::search_frame::SearchFrames;
+use super::{fading, small_objects};
 use crate::compensation::CompensationError;
 use crate::estimator::{Frame, FrameView, MotionVector, Parameters, SetupError};
 use crate::simd::Instructions;
@@ -71,5 +73,26 @@ impl SearchInput {
         let frames = [&previous.view(), &next.view()];
         frames.into_iter().try_for_each(|frame| self.search_frames.check(frame))?;
         Ok(self.threads.install(|| is_scene_cut(self.instructions, frames, field)))
+    }
+
+    /// Corrects the field that was found for the previous of two frames in the next one, where frames are made between them:
+    /// without the vectors of a picture that one of them hardly shows, and without those of small objects. Returns what is
+    /// drawn of these.
+    ///
+    /// # Errors
+    /// As [`Self::is_scene_cut`].
+    pub fn correct(
+        &self,
+        [previous, next]: [&Frame; 2],
+        field: &mut [MotionVector],
+    ) -> Result<Vec<Patch>, CompensationError> {
+        check_field(self.size, field)?;
+        let frames = [&previous.view(), &next.view()];
+        frames.into_iter().try_for_each(|frame| self.search_frames.check(frame))?;
+        if fading::hides_motion(self.instructions, frames) {
+            field.fill(MotionVector::default());
+            return Ok(Vec::new());
+        }
+        Ok(small_objects::find(self.instructions, frames, field))
     }
 }

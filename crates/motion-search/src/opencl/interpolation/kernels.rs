@@ -8,11 +8,12 @@ use super::super::launcher::{self, Arg, Buffer, Event, KernelObject, Queue};
 use super::super::program::{self, KernelFile};
 use super::groups::{ChoiceShape, GroupedKernel, PLANE_GROUP, candidates};
 use super::layout::{FrameShape, InterpolationLayout, PlanesShape};
+use super::patches::{DevicePatches, PatchKernel, PatchedPlanes};
 use super::projection::{DeviceField, PhaseArg, ProjectionKernels};
 use super::weighting::{LoneEndBuffers, WeightingKernels};
 use crate::compensation::Sampling;
 use crate::estimator::SetupError;
-use crate::interpolation::{FrameFormat, FrameQuality, Phase, block_of};
+use crate::interpolation::{FrameFormat, FrameQuality, Patch, Phase, block_of};
 
 /// What an error calls these kernels.
 pub(super) const NAME: &str = "interpolation";
@@ -127,6 +128,11 @@ pub(super) struct InterpolationKernels {
     /// With [`FrameQuality::High`], the projection of a field to its second frame.
     costs_at_next: Option<Buffer>,
     chosen: Buffer,
+    draw_patch: PatchKernel,
+    /// Luma, and the planes of chroma if there are any.
+    patched: Vec<PatchedPlanes>,
+    /// The newest pair first.
+    patches: Vec<DevicePatches>,
     layout: Arc<InterpolationLayout>,
 }
 
@@ -162,9 +168,9 @@ impl InterpolationKernels {
         let (black, lower) = format.samples.levels();
         let high = format!("-D HIGH={}", u8::from(is_high));
         let shared = format!("-D ITEMS={items} -D LANES={lanes} {high}");
-        let planes = format.samplings.len();
+        let planes_count = format.samplings.len();
         let components =
-            if compares_chroma(format, quality) { chroma.pixel().max(planes - 1).min(2) } else { 0 };
+            if compares_chroma(format, quality) { chroma.pixel().max(planes_count - 1).min(2) } else { 0 };
         let of_chroma = format!(
             "-D HALVED_X={} -D HALVED_Y={} -D PIXEL={}",
             u8::from(chroma.halved_x),
@@ -209,9 +215,20 @@ impl InterpolationKernels {
             choice,
             weighting,
             compensate_luma: compensate(0, 1, Sampling::LUMA, "-D LUMA=1".into())?,
-            compensate_chroma: (planes > 1)
-                .then(|| compensate(1, planes - 1, chroma, format!("-D LUMA=0 {of_chroma}")))
+            compensate_chroma: (planes_count > 1)
+                .then(|| compensate(1, planes_count - 1, chroma, format!("-D LUMA=0 {of_chroma}")))
                 .transpose()?,
+            draw_patch: PatchKernel::new(device, &*interpolation, layout.halvings, format.samples.bytes())?,
+            patched: {
+                let planes = |first: usize, count: usize, sampling: Sampling| {
+                    let (width, height) = layout.planes[first].size;
+                    let size = [width / sampling.pixel(), height, count];
+                    PatchedPlanes { shape: layout.plane_shape(first, sampling.pixel()), sampling, size }
+                };
+                let of_chroma = (planes_count > 1).then(|| planes(1, planes_count - 1, chroma));
+                [planes(0, 1, Sampling::LUMA)].into_iter().chain(of_chroma).collect()
+            },
+            patches: (0..fields).map(|_| DevicePatches::new(context, device)).collect::<Result<_, _>>()?,
             fields: (0..fields).map(field).collect::<Result<_, _>>()?,
             costs_at_next: is_high.then(costs).transpose()?,
             chosen: device.buffer(context, "vectors", size_of::<[i16; 4]>() * blocks)?,
@@ -253,6 +270,14 @@ impl InterpolationKernels {
     /// Makes the field of the newest pair that of the pair before, and the place of the oldest one free.
     pub(super) fn advance(&mut self) {
         self.fields.rotate_right(1);
+        self.patches.rotate_right(1);
+        self.patches[0].clear();
+    }
+
+    /// Takes the patches of the newest pair, and writes their masks to `bytes`: returns where these are uploaded to, and how many
+    /// there are.
+    pub(super) fn set_patches(&mut self, patches: &[Patch], bytes: &mut [u8]) -> (&Buffer, usize) {
+        self.patches[0].set(patches, bytes)
     }
 
     /// Where the field of the newest pair is.
@@ -277,6 +302,7 @@ impl InterpolationKernels {
             self.projection.project(queue, &self.fields[field], shape, PhaseArg::new(phase, later))?;
         }
         let mut numbers = vec![phase.previous_weight() as i32];
+        let time = phase;
         let phase = PhaseArg::new(phase, 0);
         let ChoiceShape { items, lanes } = self.choice;
         let mut args = vec![Arg::Buffer(&previous.points), Arg::Buffer(&next.points)];
@@ -316,6 +342,10 @@ impl InterpolationKernels {
             let planes = [&previous.planes, &next.planes];
             // SAFETY: as above.
             unsafe { chroma.launch(queue, planes, (&vectors, made), shape, &numbers)? };
+        }
+        let frames = [&previous.planes, &next.planes];
+        for planes in &self.patched {
+            self.draw_patch.draw(queue, &self.patches[field], time, frames, (planes, made))?;
         }
         queue.marker()
     }

@@ -70,7 +70,7 @@ fn the_threshold_says_what_a_cut_is() {
     let cuts = |threshold: f64| {
         run(&format!("motioninterpolate device=native scene-cut-threshold={threshold}"), &frames).2
     };
-    assert_eq!([cuts(75.0), cuts(100.0)], [1, 0]);
+    assert_eq!([cuts(66.0), cuts(100.0)], [1, 0]);
     // A picture that changes everywhere, as by another scene in a part of it, is a cut for a low threshold.
     let half: Vec<_> = (0..2)
         .map(|number| {
@@ -88,7 +88,7 @@ fn the_threshold_says_what_a_cut_is() {
     let cuts = |threshold: &str| {
         run(&format!("motioninterpolate device=native scene-cut-threshold={threshold}"), &half).2
     };
-    assert_eq!([cuts("0"), cuts("20"), cuts("75"), cuts("100")], [1, 1, 0, 0]);
+    assert_eq!([cuts("0"), cuts("20"), cuts("66"), cuts("100")], [1, 1, 0, 0]);
 }
 
 #[test]

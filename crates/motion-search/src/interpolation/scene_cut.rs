@@ -428,7 +428,7 @@ mod tests {
         let all: Vec<_> = areas.concat();
         let inside_of_areas = inside_bars(&areas);
         let (counted, against) = count(&votes_inside(&areas, inside_of_areas, 1));
-        if 6 * count(&all).0 < all.len() || 600 * against <= 5 * percent * counted {
+        if 6 * count(&all).0 < all.len() || 300 * against <= 2 * percent * counted {
             return false;
         }
         let blocks = defined_votes([&frames[0].view(), &frames[1].view()], 256, |column, row| {

@@ -30,15 +30,14 @@ impl Watched {
     pub fn watch(&mut self, pad: &gst::Pad) {
         let mut ahead = vec![pad.clone()];
         for _ in 0..MOST_PADS {
-            let Some(sink) = ahead.pop().and_then(|pad| pad.peer()) else {
-                if ahead.is_empty() {
-                    return;
-                }
+            let Some(pad) = ahead.pop() else { return };
+            let Some((sink, element)) = entered(&pad) else { continue };
+            let behind = element.src_pads();
+            // It is not known which pads belong to each other where there are several on both sides.
+            if behind.len() > 1 && element.num_sink_pads() > 1 {
                 continue;
-            };
-            let behind: Vec<_> = sink.iterate_internal_links().into_iter().flatten().collect();
-            let parent = sink.parent_element().filter(|element| !element.is::<gst::Bin>());
-            if let Some(element) = parent.filter(|element| !self.has(element)) {
+            }
+            if !self.has(&element) {
                 self.elements.push(element.downgrade());
                 self.probe(&element, &sink, &behind);
             }
@@ -88,6 +87,22 @@ impl Drop for Watched {
             }
         }
     }
+}
+
+/// The element behind `pad`, across the edges of bins, with its sink pad.
+fn entered(pad: &gst::Pad) -> Option<(gst::Pad, gst::Element)> {
+    let mut sink = pad.peer()?;
+    for _ in 0..MOST_PADS {
+        // From inside a bin its parent is the pad of the bin.
+        sink = match sink.parent()?.downcast::<gst::GhostPad>() {
+            Ok(edge) => edge.peer()?,
+            Err(parent) => match sink.downcast_ref::<gst::GhostPad>() {
+                Some(edge) => edge.target()?,
+                None => return Some((sink, parent.downcast().ok()?)),
+            },
+        };
+    }
+    None
 }
 
 /// What passes an element.

@@ -76,7 +76,7 @@ mod tests {
         let dark = |index: u16| if index.is_multiple_of(2) { 700 } else { 200 };
         assert_eq!(told((0..40).map(dark)), [(22, 10)]);
         // A fade into a scene of 12 bits.
-        assert_eq!(told((0..80).map(|index: u16| (index * 100).min(4000))), [(41, 12)]);
+        assert_eq!(told((0..80).map(|index: u16| (index * 100).min(4000))), [(32, 12)]);
     }
 
     #[test]

@@ -26,8 +26,14 @@ const AREA_VOTES: usize = AREA * AREA;
 /// times as weak in areas.
 const MOST_NOISE: [i64; 2] = [256, 64];
 
+/// Fewer areas than these match too often by chance: blocks alone tell then.
+const MOST_OF_SMALL: usize = 64;
+
 /// One area in as many has structure at least where anything can be said.
 const LEAST_AREAS: usize = 6;
+
+/// The same of blocks, where these alone tell.
+const LEAST_BLOCKS: usize = 8;
 
 /// One in as many of those has structure in both frames at least where a flat frame is no scene.
 const LEAST_IN_BOTH: usize = 32;
@@ -284,11 +290,15 @@ impl SceneCuts {
         field: &BlockVectors<'_>,
         (threshold, flat): (SceneCutThreshold, FlatFrame),
     ) -> bool {
+        let vector = |column, row| field.of_block(column, row);
+        if self.areas.votes.len() < MOST_OF_SMALL {
+            return self.is_cut_by_blocks(instructions, frames, vector, (threshold, flat));
+        }
         let small = frames.map(|frame| self.small.make(instructions, frame));
         let [current, reference] = small.each_ref().map(Frame::view);
         let Self { blocks, areas, .. } = self;
-        let vector = |column, row| field.of_area(column, row);
-        areas.hold(instructions, [&current, &reference], (MOST_NOISE[1], vector));
+        let of_area = |column, row| field.of_area(column, row);
+        areas.hold(instructions, [&current, &reference], (MOST_NOISE[1], of_area));
         let counted = Votes::of(&areas.votes).counted;
         let [columns, rows] = areas.inside_bars();
         // Most frames match their neighbours: areas tell.
@@ -301,7 +311,6 @@ impl SceneCuts {
         if flat == FlatFrame::PartOfScene && [&current, &reference].into_iter().any(is_flat) {
             return false;
         }
-        let vector = |column, row| field.of_block(column, row);
         blocks.hold(instructions, frames, (MOST_NOISE[0], vector));
         let [columns, rows] = blocks.inside_bars();
         let [area_columns, area_rows] = [&columns, &rows].map(|blocks| {
@@ -311,6 +320,28 @@ impl SceneCuts {
         let Votes { counted, against } = areas.votes(area_columns, area_rows);
         let of_areas = Votes { counted: AREA_VOTES * counted, against: AREA_VOTES * against };
         threshold.is_exceeded_by(blocks.votes(columns, rows) + of_areas)
+    }
+
+    /// The same of frames with few areas.
+    fn is_cut_by_blocks(
+        &mut self,
+        instructions: Instructions,
+        frames: [&FrameView<'_>; 2],
+        vector: impl Fn(usize, usize) -> (i32, i32),
+        (threshold, flat): (SceneCutThreshold, FlatFrame),
+    ) -> bool {
+        let blocks = &mut self.blocks;
+        blocks.hold(instructions, frames, (MOST_NOISE[0], vector));
+        let counted = Votes::of(&blocks.votes).counted;
+        let is_flat =
+            |frame: &FrameView<'_>| LEAST_IN_BOTH * blocks.structured(frame, MOST_NOISE[0]) < counted;
+        if LEAST_BLOCKS * counted < blocks.votes.len()
+            || flat == FlatFrame::PartOfScene && frames.into_iter().any(is_flat)
+        {
+            return false;
+        }
+        let [columns, rows] = blocks.inside_bars();
+        threshold.is_exceeded_by(blocks.votes(columns, rows))
     }
 }
 
@@ -428,7 +459,8 @@ mod tests {
         let all: Vec<_> = areas.concat();
         let inside_of_areas = inside_bars(&areas);
         let (counted, against) = count(&votes_inside(&areas, inside_of_areas, 1));
-        if 6 * count(&all).0 < all.len() || 300 * against <= 2 * percent * counted {
+        let is_small = all.len() < 64;
+        if !is_small && (6 * count(&all).0 < all.len() || 300 * against <= 2 * percent * counted) {
             return false;
         }
         let blocks = defined_votes([&frames[0].view(), &frames[1].view()], 256, |column, row| {
@@ -437,6 +469,10 @@ mod tests {
         });
         let inside = inside_bars(&blocks);
         let (counted, against) = count(&votes_inside(&blocks, inside, 1));
+        if is_small {
+            let all: Vec<_> = blocks.concat();
+            return 8 * count(&all).0 >= all.len() && 100 * against > percent * counted;
+        }
         let (counted_areas, against_areas) = count(&votes_inside(&areas, inside, 4));
         100 * (against + 16 * against_areas) > percent * (counted + 16 * counted_areas)
     }
@@ -452,7 +488,7 @@ mod tests {
         let mut seen = [0; 2];
         for case in 0..400 {
             let (width, height): (usize, usize) =
-                [(131, 99), (96, 64), (70, 161), (61, 40), (7, 33)][case % 5];
+                [(131, 99), (264, 259), (70, 161), (261, 262), (7, 33)][case % 5];
             let (columns, bar) = (width.div_ceil(3), if case % 3 == 0 { random() as usize % 30 } else { 0 });
             let grain = |random: &mut dyn FnMut() -> i32| -> Vec<i32> {
                 (0..columns * height).map(|_| 40 + random() / 2).collect()

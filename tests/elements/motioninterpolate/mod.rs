@@ -13,7 +13,6 @@ mod motion;
 mod neighbours;
 mod packed;
 mod passing;
-mod scene_cuts;
 mod speed;
 mod statistics;
 mod support;

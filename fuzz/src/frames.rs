@@ -76,44 +76,45 @@ pub fn run(data: &[u8]) {
     let (mut harness, _element, bus) = setup::harness(&launch);
     harness.set_src_caps(info.to_caps().expect("caps"));
 
-    let mut taken: Vec<Taken> = Vec::new();
-    // Nothing before this is searched any more.
-    let mut sequence = 0;
+    let mut pushed = Vec::new();
     for time in 0..plan.number(2..=6u64) {
         let mut made = made(plan, &info, time);
         let pts = (!plan.once_in(8)).then(|| gst::ClockTime::from_mseconds(40 * time));
         let is_discont = plan.once_in(9);
         let buffer = made.buffer.make_mut();
         buffer.set_pts(pts);
+        buffer.set_offset(time);
         if is_discont {
             buffer.set_flags(gst::BufferFlags::DISCONT);
-            sequence = taken.len();
         }
-        let frame = made.luma(&info, parameters.bit_depth == 8);
-        match harness.push(made.buffer.clone()) {
-            Ok(_) => {
-                // What does not hold its frame is dropped, with a warning.
-                let Some(frame) = frame else {
-                    assert!(!made.is_sound, "a sound buffer is dropped");
-                    sequence = taken.len();
-                    continue;
-                };
-                let reference = (taken.len() > sequence).then(|| taken.len() - 1);
-                taken.push(Taken { frame, pts, reference });
-            }
-            Err(error) => {
-                check_refusal(&made, error, &bus);
-                sequence = taken.len();
-            }
+        if let Err(error) = harness.push(made.buffer.clone()) {
+            check_refusal(&made, error, &bus);
         }
+        pushed.push((made, is_discont));
     }
     harness.push_event(gst::event::Eos::new());
-    for (number, frame) in taken.iter().enumerate() {
-        let buffer =
-            harness.try_pull().unwrap_or_else(|| panic!("frame {number} of {} is missing", taken.len()));
-        check(&buffer, frame, &taken, &parameters);
+    let left: Vec<_> = std::iter::from_fn(|| harness.try_pull()).collect();
+    let mut taken: Vec<Taken> = Vec::new();
+    // Nothing before this is searched any more.
+    let mut sequence = 0;
+    for (made, is_discont) in pushed {
+        let has_left = left.get(taken.len()).is_some_and(|buffer| buffer.offset() == made.buffer.offset());
+        // What does not hold its frame is dropped, with a warning.
+        assert!(has_left || !made.is_sound, "a sound buffer is missing");
+        if is_discont || !has_left {
+            sequence = taken.len();
+        }
+        if has_left {
+            let frame = made.luma(&info, parameters.bit_depth == 8);
+            let frame = frame.expect("a buffer was taken that does not hold its frame");
+            let reference = (taken.len() > sequence).then(|| taken.len() - 1);
+            taken.push(Taken { frame, pts: made.buffer.pts(), reference });
+        }
     }
-    assert!(harness.try_pull().is_none(), "more frames leave than came");
+    assert_eq!(left.len(), taken.len(), "more frames leave than came");
+    for (buffer, frame) in left.iter().zip(&taken) {
+        check(buffer, frame, &taken, &parameters);
+    }
 }
 
 /// Checks that only a buffer that may be refused is, with an error on the bus.

@@ -25,7 +25,7 @@ const HALVED: Sampling = Sampling { halved_x: true, halved_y: true, interleaved:
 
 /// Where the samples of a component are in the memory of a frame.
 #[derive(Clone, Copy, Debug)]
-struct Component {
+struct PackedComponent {
     /// The plane in memory.
     plane: usize,
     /// Bytes before the first sample of a row, and from one to the next.
@@ -39,7 +39,7 @@ struct Component {
 #[derive(Clone, Debug)]
 pub struct Packing {
     format: FrameFormat,
-    components: Vec<Component>,
+    components: Vec<PackedComponent>,
     /// Whether the first plane is made of the others.
     is_rgb: bool,
     /// Whether pixels have bytes that belong to no component.
@@ -56,7 +56,7 @@ impl Packing {
             return None;
         }
         let is_rgb = format.is_rgb();
-        let component = |number: usize| Component {
+        let component = |number: usize| PackedComponent {
             plane: format.plane()[number] as usize,
             offset: format.poffset()[number] as usize,
             step: format.pixel_stride()[number] as usize,
@@ -103,7 +103,7 @@ impl Packing {
     }
 
     /// The samples of the plane that `component` is copied to: those of a row, and rows.
-    fn size(&self, component: &Component) -> (usize, usize) {
+    fn size(&self, component: &PackedComponent) -> (usize, usize) {
         self.format.plane_size(component.to)
     }
 

@@ -8,7 +8,7 @@ use gst_base::prelude::*;
 use gst_video::VideoInfo;
 
 use super::imp::{CAT, MotionInterpolate};
-use super::maker::MakeError;
+use super::make_error::MakeError;
 use super::order::Verdict;
 use super::plan::{Before, Due, Planned, Shown};
 use super::ratio::Ratio;

@@ -2,44 +2,15 @@
 
 use gst_video::VideoInfo;
 
-use super::motion::{MotionChoice, MotionError, MotionSearch, PairMotion};
+use super::make_error::MakeError;
+use super::motion::{MotionChoice, MotionSearch, PairMotion};
 use super::planes::{InputFrame, Planes};
 use super::settings::InterpolationSettings;
 use super::{MotionInterpolateMode, MotionInterpolateSceneCut};
 use crate::settings::{DeviceSettings, OpenError};
-use crate::video::frame::{PlaneError, frame_message};
 use crate::video::interrupt::Interrupt;
-use motion_search::compensation::{CompensationError, weighted_mean};
-use motion_search::interpolation::{InterpolationError, Phase};
-
-/// Why a frame is not made.
-#[derive(Debug, thiserror::Error)]
-pub enum MakeError {
-    /// A buffer does not hold the frame its caps promise.
-    #[error(transparent)]
-    Plane(#[from] PlaneError),
-    /// Two planes do not fit together.
-    #[error(transparent)]
-    Planes(#[from] CompensationError),
-    /// The search for motion failed, or what makes frames along it.
-    #[error(transparent)]
-    Motion(#[from] MotionError),
-}
-
-impl MakeError {
-    /// The error message for the bus about a frame of `info`.
-    pub fn message(&self, info: &VideoInfo) -> gst::ErrorMessage {
-        match self {
-            Self::Motion(MotionError::Search(error)) => {
-                gst::error_msg!(gst::LibraryError::Failed, ("The search failed: {error}"), ["{error:?}"])
-            }
-            Self::Motion(MotionError::Make(error @ InterpolationError::Device(_))) => {
-                gst::error_msg!(gst::LibraryError::Failed, ("No frame can be made: {error}"), ["{error:?}"])
-            }
-            _ => frame_message(self, info),
-        }
-    }
-}
+use motion_search::compensation::weighted_mean;
+use motion_search::interpolation::Phase;
 
 /// What becomes of a moment between two input frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -169,6 +169,7 @@ mod flow;
 mod holding;
 mod imp;
 mod load;
+mod make_error;
 mod maker;
 mod messages;
 mod metas;

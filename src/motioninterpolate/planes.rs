@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use gst_video::VideoInfo;
 
-use super::maker::MakeError;
+use super::make_error::MakeError;
 use super::packing::{Packing, UnpackedFrame, UnpackedPlane};
 use crate::video::frame::{FrameLayout, PlaneError};
 use crate::video::pool;

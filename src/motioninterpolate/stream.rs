@@ -8,7 +8,8 @@ use std::time::Instant;
 use gst_video::VideoInfo;
 
 use super::caps;
-use super::maker::{MakeError, Maker};
+use super::make_error::MakeError;
+use super::maker::Maker;
 use super::metas::MomentMetas;
 use super::order::{Order, Verdict, believed, farthest};
 use super::plan::earlier;

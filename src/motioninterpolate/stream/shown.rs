@@ -1,6 +1,7 @@
 //! What output frames show.
 
-use super::super::maker::{Decision, MakeError};
+use super::super::make_error::MakeError;
+use super::super::maker::Decision;
 use super::super::metas;
 use super::super::plan::{SentFrame, Shown};
 use super::super::settings::InterpolationSettings;

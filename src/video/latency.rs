@@ -82,6 +82,15 @@ impl Latency {
         *self.0.lock() = Delay::default();
     }
 
+    /// Asks upstream whether the source is live. The pipeline asks only when its sinks have got a frame, and none may leave
+    /// before the next one comes.
+    pub fn ask(&self, sink: &gst::Pad) {
+        let mut query = gst::query::Latency::new();
+        if sink.peer_query(&mut query) {
+            self.0.lock().is_live = query.result().0;
+        }
+    }
+
     /// Sets it to `latency`; if that is a change, tells the pipeline by a message of `element`.
     pub fn set(&self, element: &impl IsA<gst::Element>, latency: gst::ClockTime) {
         self.set_frames(element, latency, 0);

@@ -249,6 +249,9 @@ pub trait HoldsFrames: BaseTransformImpl {
         if is_gap_without_segment(self.obj().sink_pad(), event) {
             return Meaning::Nothing;
         }
+        if event.type_() == gst::EventType::Segment {
+            self.holding().latency.ask(self.obj().sink_pad());
+        }
         let meaning = match Meaning::of(event, self.obj().sink_pad().current_caps().as_deref()) {
             Meaning::End if self.goes_on_behind(event) => Meaning::InOrder,
             meaning => meaning,

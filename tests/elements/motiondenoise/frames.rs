@@ -241,6 +241,8 @@ fn latency_is_that_of_the_later_frames() {
         ("motiondenoise strength=0", 0),
     ] {
         let mut harness = harness(launch, &i420());
+        // Its answer is 0 otherwise.
+        harness.set_live(true);
         push_all(&mut harness, 0..1);
         assert_eq!(harness.query_latency().unwrap_or_default(), DURATION * frames, "{launch}");
     }

@@ -28,9 +28,11 @@ pub fn i420() -> VideoInfo {
     video(VideoFormat::I420, SIZE)
 }
 
+/// A source that is not live: frames wait for as long as they can.
 pub fn harness(launch: &str, info: &VideoInfo) -> Harness {
     init();
     let mut harness = Harness::new_parse(launch);
+    harness.set_live(false);
     harness.set_src_caps(info.to_caps().expect("caps"));
     harness
 }

@@ -70,8 +70,8 @@ impl MotionCompensate {
     }
 
     pub fn update_latency(&self) {
-        let latency = self.state.lock().latency();
-        self.holding.latency.set(&*self.obj(), latency);
+        let (latency, frames) = self.state.lock().latency();
+        self.holding.latency.set_frames(&*self.obj(), latency, frames);
     }
 
     /// Posts the quality of all frames, if it is measured.

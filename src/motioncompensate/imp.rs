@@ -14,7 +14,7 @@ use super::settings::CompensateSettings;
 use super::stream::CompensateState;
 use crate::settings::{MissingFields, PostedWarnings};
 use crate::video::pool::{ask_for, refuse_cropping};
-use crate::video::sequence::{Holding, HoldsFrames, Leave};
+use crate::video::sequence::{Holding, HoldsFrames};
 use crate::{meta, video};
 
 pub(super) static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
@@ -105,6 +105,7 @@ impl BaseTransformImpl for MotionCompensate {
     }
 
     fn stop(&self) -> Result<(), gst::ErrorMessage> {
+        self.holding.stop();
         *self.state.lock() = CompensateState::default();
         Ok(())
     }
@@ -148,16 +149,14 @@ impl BaseTransformImpl for MotionCompensate {
         is_discont: bool,
         buffer: gst::Buffer,
     ) -> Result<gst::FlowSuccess, gst::FlowError> {
-        self.holding.check()?;
+        self.before_frame(&buffer)?;
         self.missing.lock().note((&*self.obj(), *CAT), meta::is_attached(&buffer), &buffer);
-        if buffer.flags().contains(gst::BufferFlags::DISCONT) {
-            self.end_sequence(None)?;
-        }
         self.apply_settings()?;
+        self.holding.latency.note(&*self.obj(), buffer.pts());
         let passing = self.state.lock().take_input(buffer, is_discont);
         match passing {
             Some(buffer) => self.parent_submit_input_buffer(is_discont, buffer),
-            None => self.send(Leave::Surplus).map(|()| gst::FlowSuccess::Ok),
+            None => self.after_frame().map(|()| gst::FlowSuccess::Ok),
         }
     }
 

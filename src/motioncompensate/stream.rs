@@ -206,10 +206,11 @@ impl CompensateState {
         self.stream = Some(CompensateStream::new(info));
     }
 
-    /// How long frames wait.
-    pub fn latency(&self) -> gst::ClockTime {
-        self.stream.as_ref().map_or(gst::ClockTime::ZERO, |stream| {
-            crate::video::duration_of_frames(stream.layout.info(), self.settings.delay())
+    /// How long frames wait, and for how many.
+    pub fn latency(&self) -> (gst::ClockTime, usize) {
+        let delay = self.settings.delay();
+        self.stream.as_ref().map_or((gst::ClockTime::ZERO, 0), |stream| {
+            (crate::video::duration_of_frames(stream.layout.info(), delay), delay)
         })
     }
 

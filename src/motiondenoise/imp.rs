@@ -16,7 +16,7 @@ use crate::settings::PostedWarnings;
 use crate::settings::statistics::stats_property;
 use crate::video;
 use crate::video::pool::{OutputBuffers, refuse_cropping};
-use crate::video::sequence::{Holding, HoldsFrames, Leave};
+use crate::video::sequence::{Holding, HoldsFrames};
 
 pub(super) static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
     gst::DebugCategory::new(
@@ -187,11 +187,7 @@ impl BaseTransformImpl for MotionDenoise {
         is_discont: bool,
         buffer: gst::Buffer,
     ) -> Result<gst::FlowSuccess, gst::FlowError> {
-        self.holding.check()?;
-        self.refuse_qos();
-        if buffer.flags().contains(gst::BufferFlags::DISCONT) {
-            self.end_sequence(None)?;
-        }
+        self.before_frame(&buffer)?;
         self.parent_submit_input_buffer(is_discont, buffer)
     }
 
@@ -203,8 +199,7 @@ impl BaseTransformImpl for MotionDenoise {
         }
         // The base class gets no buffer to send: it marks the next one that it sends as a discontinuity when one comes in,
         // also if that one was sent before an event.
-        self.send(Leave::Surplus)?;
-        self.watch_for_stall();
+        self.after_frame()?;
         Ok(GenerateOutputSuccess::NoOutput)
     }
 }

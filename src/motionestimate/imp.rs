@@ -197,12 +197,8 @@ impl BaseTransformImpl for MotionEstimate {
         is_discont: bool,
         buffer: gst::Buffer,
     ) -> Result<gst::FlowSuccess, gst::FlowError> {
-        self.holding.check()?;
-        self.refuse_qos();
+        self.before_frame(&buffer)?;
         self.holding.latency.note(&*self.obj(), buffer.pts());
-        if buffer.flags().contains(gst::BufferFlags::DISCONT) {
-            self.end_sequence(None)?;
-        }
         self.apply_settings()?;
         self.parent_submit_input_buffer(is_discont, buffer)
     }
@@ -215,8 +211,7 @@ impl BaseTransformImpl for MotionEstimate {
             self.send(Leave::Complete)?;
             return Err(error);
         }
-        self.send(Leave::Surplus)?;
-        self.watch_for_stall();
+        self.after_frame()?;
         Ok(GenerateOutputSuccess::NoOutput)
     }
 }

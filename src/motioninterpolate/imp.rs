@@ -20,7 +20,7 @@ use crate::settings::PostedWarnings;
 use crate::settings::statistics::stats_property;
 use crate::video;
 use crate::video::pool::{OutputBuffers, refuse_cropping};
-use crate::video::sequence::{Holding, HoldsFrames, Leave};
+use crate::video::sequence::{Holding, HoldsFrames};
 
 pub(super) static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
     gst::DebugCategory::new(
@@ -286,8 +286,7 @@ impl BaseTransformImpl for MotionInterpolate {
 
     fn generate_output(&self) -> Result<GenerateOutputSuccess, gst::FlowError> {
         // The base class gets no buffer to send: it would mark it as a discontinuity where one comes in.
-        self.send(Leave::Surplus)?;
-        self.watch_for_stall();
+        self.after_frame()?;
         Ok(GenerateOutputSuccess::NoOutput)
     }
 }

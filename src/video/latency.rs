@@ -91,13 +91,8 @@ impl Latency {
         }
     }
 
-    /// Sets it to `latency`; if that is a change, tells the pipeline by a message of `element`.
-    pub fn set(&self, element: &impl IsA<gst::Element>, latency: gst::ClockTime) {
-        self.set_frames(element, latency, 0);
-    }
-
     /// Sets it to `nominal`, the duration of `frames` frames as the caps say; it is longer while the frames of a live source are
-    /// further apart.
+    /// further apart. If that is a change, tells the pipeline by a message of `element`.
     pub fn set_frames(&self, element: &impl IsA<gst::Element>, nominal: gst::ClockTime, frames: usize) {
         self.change(element, |delay| (delay.nominal, delay.frames) = (nominal, frames as u64));
     }

@@ -158,6 +158,29 @@ pub trait HoldsFrames: BaseTransformImpl {
     /// If what still reads them fails.
     fn release_buffers(&self) -> Result<(), gst::FlowError>;
 
+    /// What holds before every frame: `buffer` begins a sequence if it is a discontinuity.
+    ///
+    /// # Errors
+    /// What became of frames that had to leave before.
+    fn before_frame(&self, buffer: &gst::BufferRef) -> Result<(), gst::FlowError> {
+        self.holding().check()?;
+        self.refuse_qos();
+        if buffer.flags().contains(gst::BufferFlags::DISCONT) {
+            self.end_sequence(None)?;
+        }
+        Ok(())
+    }
+
+    /// Sends on what is too much behind a frame that was taken; should it be the last for long, the others too.
+    ///
+    /// # Errors
+    /// As [`Self::send`].
+    fn after_frame(&self) -> Result<(), gst::FlowError> {
+        self.send(Leave::Surplus)?;
+        self.watch_for_stall();
+        Ok(())
+    }
+
     /// Sends on what `leave` names.
     ///
     /// # Errors

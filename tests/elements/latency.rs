@@ -12,6 +12,7 @@ fn frames_are_waited_for_as_long_as_announced() {
     for element in [
         "motiondenoise device=native past=1 future=2",
         "motionestimate device=native direction=both references=2",
+        "motioncompensate reference-offset=2",
     ] {
         for (rate, nominal) in [(30, 66), (0, 0)] {
             let mut harness = Harness::new_parse(element);
@@ -96,13 +97,14 @@ fn a_camera_slower_than_its_caps_is_shown_in_spite_of_qos() {
         "identity",
         "motiondenoise device=native past=1 future=2",
         "motionestimate device=native direction=both references=2",
+        "motioncompensate reference-offset=2",
         "motioninterpolate mode=blend ! video/x-raw,framerate=20/1 ! identity",
     ]
     .map(|element| shown(source, element));
     // A busy machine shows some frames late.
     assert!(counts.iter().all(|counts| counts.0 >= 25), "{counts:?}");
-    assert_eq!(counts.map(|counts| counts.1), [false, true, true, false]);
-    assert_eq!([counts[1].2, counts[2].2], [false; 2]);
+    assert_eq!(counts.map(|counts| counts.1), [false, true, true, true, false]);
+    assert_eq!([1, 2, 3].map(|index| counts[index].2), [false; 3]);
 }
 
 #[test]
@@ -121,6 +123,8 @@ fn a_live_source_that_stalls_is_not_waited_for() {
         "motiondenoise device=native past=1 future=2",
         "motionestimate device=native direction=both references=2",
         "motionestimate device=native pipeline-depth=3",
+        "motioncompensate reference-offset=1",
+        "motionestimate device=native direction=both ! motioncompensate reference-offset=2",
     ] {
         let launch = format!(
             "appsrc name=in is-live=true format=time caps=video/x-raw,format=GRAY8,width=48,height=40,framerate=25/1 ! \

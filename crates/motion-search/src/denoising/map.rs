@@ -4,7 +4,9 @@ use rayon::prelude::*;
 
 use super::areas::Areas;
 use super::errors::{Errors, ReferenceErrors};
-use super::noise::{ChromaBlock, ChromaError, LumaBlock, LumaError, least_noise, with_clipping, worthwhile};
+use super::noise::{
+    ChromaBlock, ChromaError, LowerQuartile, LumaBlock, LumaError, least_noise, with_clipping, worthwhile,
+};
 use super::reference::Reference;
 use super::rules::{BLOCK, NoiseLevel, SAMPLES};
 use super::told::{ALL, LEVELS, LITTLE, Levels, TRUST, Told, ToldOfBlock, level};
@@ -259,7 +261,7 @@ impl NoiseMap {
             };
             told.by_blocks(luma.len(), of_block);
             told.trust = by_luma.trust;
-            told.of_frame(levels, chroma[0].samples);
+            told.of_frame(levels, LowerQuartile::of_white(chroma[0].samples), 0);
             told.of_areas(areas, levels, chroma[0].samples);
         });
         of_chroma.follow(areas, told);

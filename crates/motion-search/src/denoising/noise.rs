@@ -120,17 +120,16 @@ impl LumaBlock {
     }
 
     /// Whether a prediction with this `difference` shows that the search has not found this whole block: there is texture,
-    /// which stands out of `noise`, but it is in the difference. Blocks whose texture was found have noise of `found`, if
-    /// that is known.
-    pub fn is_lost(&self, noise: u64, found: Option<u64>, difference: u64, depth: u32) -> bool {
+    /// which stands out of `noise`, but it is in the difference. The frame has noise of `sure`, if it is sure that this is noise,
+    /// however coarse.
+    pub fn is_lost(&self, noise: u64, sure: Option<u64>, difference: u64, depth: u32) -> bool {
         if self.is_found(difference) {
             return false;
         }
         let is_texture = self.variation >= TEXTURE * noise
             || difference > OTHER * most_noise(self.variation, self.samples(), depth);
-        // Where a whole area is lost, its texture seems to be its noise. But noise has no structure, unless it is coarse:
-        // then there is as much of it where texture was found.
-        let is_coarse_noise = found.is_some_and(|found| difference <= 2 * OTHER * found);
+        // Where a whole area is lost, its texture seems to be its noise. But noise has no structure, unless it is coarse.
+        let is_coarse_noise = sure.is_some_and(|sure| difference <= 2 * OTHER * sure);
         let is_structure = !is_coarse_noise
             && self.structure >= self.variation * 3 / 4
             && self.variation > least_noise(depth);
@@ -238,19 +237,44 @@ pub(super) fn flickers(changed: usize, blocks: usize) -> bool {
     2 * changed > blocks
 }
 
-/// The noise that blocks tell of which each has so many independent `samples`; `None` if there are none.
+/// The lower quartile of what blocks of one noise tell, as a part of the mean, in 256ths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct LowerQuartile(u64);
+
+impl LowerQuartile {
+    /// That of white noise in blocks of so many samples: of a chi-squared distribution of so many degrees of freedom.
+    pub fn of_white(samples: u64) -> Self {
+        Self(match samples {
+            ..=48 => 209,
+            49..=96 => 224,
+            _ => 234,
+        })
+    }
+
+    /// That of noise in blocks of luma whose neighbouring samples differ by the part `white` of their variation, in 256ths:
+    /// the coarser it is, the fewer of the samples are independent. Measured with noise blurred by 0.7 to 2 samples.
+    pub fn of_coarse(white: u64) -> Self {
+        Self((64 + white * 5 / 4).min(Self::of_white(SAMPLES).0))
+    }
+}
+
+/// The noise that blocks tell, whose noise has this `quartile`; `None` if there are none.
 ///
 /// Part of a difference is noise where the motion is found, and more where it is not. So the quarter of the blocks with
 /// the least differences tell it.
-pub(super) fn noise_of(told: &mut [u64], samples: u64) -> Option<u64> {
-    // The lower quartile of a chi-squared distribution of so many degrees of freedom, as a part of the mean, in 256ths.
-    let of_mean = match samples {
-        ..=48 => 209,
-        49..=96 => 224,
-        _ => 234,
-    };
+pub(super) fn noise_of(told: &mut [u64], quartile: LowerQuartile) -> Option<u64> {
     let at = told.len() / 4;
-    (!told.is_empty()).then(|| *told.select_nth_unstable(at).1 * 256 / of_mean)
+    (!told.is_empty()).then(|| *told.select_nth_unstable(at).1 * 256 / quartile.0)
+}
+
+/// Whether all that blocks of a frame tell is noise, however coarse: 15 of 16 tell at most as many times what the lower quartile
+/// of them tells. With noise blurred by 1.5 samples they tell 3 times as much; where textures are not found, and in what
+/// coding leaves, 7 times and more.
+const EVEN: u64 = 5;
+
+pub(super) fn are_even(told: &mut [u64]) -> bool {
+    let (quarter, most) = (told.len() / 4, told.len() * 15 / 16);
+    !told.is_empty() && *told.select_nth_unstable(most).1 <= EVEN * *told.select_nth_unstable(quarter).1
 }
 
 /// Whether blocks of a frame tell of noise, however coarse, rather than of what coding and motion leave: half of them tell

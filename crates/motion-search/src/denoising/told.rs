@@ -2,7 +2,9 @@
 
 use super::areas::Areas;
 use super::errors::ReferenceErrors;
-use super::noise::{LumaBlock, LumaError, are_alike, are_of_one_kind, noise_of, per_sample};
+use super::noise::{
+    LowerQuartile, LumaBlock, LumaError, are_alike, are_even, are_of_one_kind, noise_of, per_sample,
+};
 use super::rules::SAMPLES;
 use crate::estimator::SetupError;
 use crate::memory;
@@ -120,7 +122,6 @@ impl Told {
             let of_block = &blocks[block];
             of_block.is_whole().then(|| errors.of(block).noise(of_block, flickers, depth)).flatten()
         });
-        self.of_frame(of_blocks, SAMPLES);
         let is_flat_repeat = |block: usize| errors.of(block).is_flat_repeat(&blocks[block]);
         let flat_repeats = self.asked().filter(|(block, told)| told.is_none() && is_flat_repeat(*block));
         self.has_bars = BARS * flat_repeats.count() >= self.blocks.len();
@@ -131,19 +132,26 @@ impl Told {
             None => is_flat_repeat(*block) && !is_extreme(*block),
         };
         self.is_clean = REPEATS * self.asked().filter(is_repeat).count() > self.blocks.len();
+        self.of_frame(of_blocks, LowerQuartile::of_white(SAMPLES), 0);
+        let is_even = self.sorted[ALL].len() >= LEAST_OF_LEVEL && are_even(&mut self.sorted[ALL]);
+        // Beside bars, or a slide, there may be noise.
+        let least = u64::from(self.is_clean);
         if self.is_clean {
-            // Beside bars, or a slide, there may be noise.
-            self.of_frame_where(of_blocks, SAMPLES, |noise| noise > 0);
+            self.of_frame(of_blocks, LowerQuartile::of_white(SAMPLES), least);
             if self.sorted[ALL].len() < LEAST_OF_LEVEL || !are_of_one_kind(&mut self.sorted[ALL]) {
                 self.frame.iter_mut().flatten().for_each(|noise| *noise = 0);
             }
         }
+        if is_even && let Some(white) = self.white_of_flat(blocks) {
+            self.of_frame(of_blocks, LowerQuartile::of_coarse(white), least);
+        }
         let found = self.where_found(|block| blocks[block].is_found(errors.of(block).difference(flickers)));
+        let sure = found.or(self.frame[ALL].filter(|_| is_even));
         // Where the search does not find what it must find, differences do not tell noise.
         let is_lost = |told: &Self, levels: &Levels, block: usize| {
             let level = usize::from(of_blocks[block]);
             let noise = levels[level].or(levels[ALL]).or(told.frame[level]).or(told.frame[ALL]);
-            blocks[block].is_lost(noise.unwrap_or(0), found, errors.of(block).difference(flickers), depth)
+            blocks[block].is_lost(noise.unwrap_or(0), sure, errors.of(block).difference(flickers), depth)
         };
         let telling = self.asked().filter(|(_, told)| told.is_some());
         let all = telling.clone().count();
@@ -208,24 +216,33 @@ impl Told {
         told.clear();
         let telling = self.asked().filter_map(|(block, told)| Some((block, told.filter(|told| *told > 0)?)));
         told.extend(telling.filter(|(block, _)| is_found(*block)).map(|(_, told)| told));
-        let found = (told.len() >= LEAST_OF_AREA).then(|| noise_of(told, SAMPLES)).flatten();
+        let found =
+            (told.len() >= LEAST_OF_AREA).then(|| noise_of(told, LowerQuartile::of_white(SAMPLES))).flatten();
         self.sorted = sorted;
         found
     }
 
-    /// Sets the noise of the frame, whose blocks have so many `samples`.
-    pub fn of_frame(&mut self, levels: &[u8], samples: u64) {
-        self.of_frame_where(levels, samples, |_| true);
+    /// The part of the variation by which neighbouring samples differ in flat blocks, which have little but noise, in 256ths;
+    /// `None` if fewer than half of the blocks are flat: others tell the lower quartile, too.
+    fn white_of_flat(&self, blocks: &[LumaBlock]) -> Option<u64> {
+        let most = 2 * self.frame[ALL]?;
+        let telling = self.asked().filter(|(_, told)| told.is_some()).map(|(block, _)| &blocks[block]);
+        let flat = telling.clone().filter(|block| block.variation <= most);
+        let sum = |(count, white, variation), block: &LumaBlock| {
+            (count + 1, white + block.white(), variation + block.variation)
+        };
+        let (count, white, variation) = flat.fold((0, 0, 0), sum);
+        (2 * count >= telling.count() && variation > 0).then(|| 256 * white / variation)
     }
 
-    /// The same, by the blocks whose noise is meant.
-    fn of_frame_where(&mut self, levels: &[u8], samples: u64, is_meant: impl Fn(u64) -> bool) {
+    /// Sets the noise of the frame by the blocks that tell at least `least`.
+    pub fn of_frame(&mut self, levels: &[u8], quartile: LowerQuartile, least: u64) {
         let mut sorted = std::mem::take(&mut self.sorted);
-        let asked = self.asked().map(|(block, told)| (block, told.filter(|noise| is_meant(*noise))));
+        let asked = self.asked().map(|(block, told)| (block, told.filter(|noise| *noise >= least)));
         Self::sort(&mut sorted, levels, asked);
         self.frame = std::array::from_fn(|level| {
             let is_told = level == ALL || sorted[level].len() >= LEAST_OF_LEVEL;
-            is_told.then(|| noise_of(&mut sorted[level], samples)).flatten()
+            is_told.then(|| noise_of(&mut sorted[level], quartile)).flatten()
         });
         self.sorted = sorted;
         let most = MOST_OF_LEVEL * self.frame[ALL].unwrap_or(0);
@@ -245,7 +262,7 @@ impl Told {
                 if told.len() < LEAST_OF_AREA {
                     return None;
                 }
-                let noise = noise_of(told, samples)?;
+                let noise = noise_of(told, LowerQuartile::of_white(samples))?;
                 let of_frame = frame[level].or(frame[ALL]).unwrap_or(0) * *trust / TRUST;
                 are_alike(told, noise, samples, of_frame / LITTLE).then_some(noise)
             };

@@ -66,10 +66,10 @@ fn main() -> Result<()> {
     println!("missed of {cuts} cuts, found in {} pairs without a cut", pairs.len() - cuts);
     println!("| noise | {} |", DEVIATIONS.map(|deviation| deviation.to_string()).join(" | "));
     println!("|---|{}", "---|".repeat(DEVIATIONS.len()));
-    let mut wrong = Vec::new();
+    let (mut wrong, mut all) = (Vec::new(), [[0; 2]; DEVIATIONS.len()]);
     for kind in [Kind::White, Kind::Coarse, Kind::Film, Kind::Fading] {
         let mut cells = Vec::new();
-        for deviation in DEVIATIONS {
+        for (deviation, all) in DEVIATIONS.into_iter().zip(&mut all) {
             let mut errors = [0; 2];
             let mut random = Rng::with_seed(deviation as u64 + 1);
             for pair in &pairs {
@@ -85,9 +85,11 @@ fn main() -> Result<()> {
                 }
             }
             cells.push(format!("{}, {}", errors[0], errors[1]));
+            all.iter_mut().zip(errors).for_each(|(all, errors)| *all += errors);
         }
         println!("| {kind:?} | {} |", cells.join(" | "));
     }
+    println!("| all | {} |", all.map(|[missed, found]| format!("{missed}, {found}")).join(" | "));
     wrong.iter().for_each(|line| println!("{line}"));
     Ok(())
 }

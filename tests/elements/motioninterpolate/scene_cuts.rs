@@ -70,8 +70,8 @@ fn the_threshold_says_what_a_cut_is() {
     let cuts = |threshold: f64| {
         run(&format!("motioninterpolate device=native scene-cut-threshold={threshold}"), &frames).2
     };
-    assert_eq!([cuts(66.0), cuts(100.0)], [1, 0]);
-    // A picture that changes everywhere, as by another scene in a part of it, is a cut for a low threshold.
+    assert_eq!([cuts(40.0), cuts(100.0)], [1, 0]);
+    // The left half of the next frame shows another scene.
     let half: Vec<_> = (0..2)
         .map(|number| {
             let mut buffer = shot(0, number, 2.0, 1.0);
@@ -88,13 +88,13 @@ fn the_threshold_says_what_a_cut_is() {
     let cuts = |threshold: &str| {
         run(&format!("motioninterpolate device=native scene-cut-threshold={threshold}"), &half).2
     };
-    assert_eq!([cuts("0"), cuts("20"), cuts("66"), cuts("100")], [1, 1, 0, 0]);
+    assert_eq!([cuts("0"), cuts("20"), cuts("60"), cuts("100")], [1, 1, 0, 0]);
 }
 
 #[test]
 fn the_threshold_may_change_while_playing() {
     let mut harness = harness("motioninterpolate device=native", &info(), (50, 1));
-    assert_eq!(element(&harness).property::<f64>("scene-cut-threshold"), 66.0);
+    assert_eq!(element(&harness).property::<f64>("scene-cut-threshold"), 40.0);
     for number in 0..8 {
         if number == 4 {
             element(&harness).set_property("scene-cut-threshold", 100.0);

@@ -1,15 +1,21 @@
-//! Blocks of search frames less their mean, and how much of them is structure rather than noise.
+//! Areas of small frames less their mean, and how much of them is structure rather than noise.
 
 use super::rules::BLOCK;
 use crate::estimator::FrameView;
 
-/// The samples of a block.
+/// The samples of an area.
 const SAMPLES: usize = BLOCK * BLOCK;
 
-/// The [structure](CentredBlock::structure) from which on a block counts: a deviation of two and a half levels.
-const LEAST_STRUCTURE: i64 = 400;
+/// The [structure](CentredBlock::structure) from which on an area counts: a deviation of one and a half levels.
+const LEAST_STRUCTURE: i64 = 144;
 
-/// The 8 x 8 samples of a block less their mean.
+/// The most variance of noise that is believed.
+const MOST_NOISE: i64 = 64;
+
+/// The [correlation](CentredBlock::correlation) of areas that are equal but for noise, brightness and contrast.
+pub(super) const SAME: i64 = 1024;
+
+/// The 8 x 8 samples of an area less their mean.
 pub(super) struct CentredBlock {
     samples: [[i16; BLOCK]; BLOCK],
     /// The sum of their squares.
@@ -19,13 +25,12 @@ pub(super) struct CentredBlock {
 }
 
 impl CentredBlock {
-    /// The block of `frame` from `(x, y)` on, in which noise has a variance of `most_noise` at most. Outside the frame, its edge
-    /// samples repeat.
+    /// The area of `frame` from `(x, y)` on. Outside the frame, its edge samples repeat.
     ///
     /// What neighbouring samples have in common is structure: they differ by twice the variance of white noise, and 8 x 8 samples
     /// have 112 neighbours and 63 degrees of freedom.
     #[inline(always)]
-    pub fn load(frame: &FrameView<'_>, (x, y): (i32, i32), most_noise: i64) -> Self {
+    pub fn load(frame: &FrameView<'_>, (x, y): (i32, i32)) -> Self {
         let mut samples = [[0_i16; BLOCK]; BLOCK];
         match frame.inside((x, y), (BLOCK, BLOCK)) {
             Some((inside, stride)) => {
@@ -59,7 +64,7 @@ impl CentredBlock {
             }
         }
         let variation = samples.as_flattened().iter().map(|sample| square(*sample)).sum::<i32>().into();
-        let noise = ((9 * i64::from(steps)) >> 5).min(most_noise * SAMPLES as i64);
+        let noise = ((9 * i64::from(steps)) >> 5).min(MOST_NOISE * SAMPLES as i64);
         Self { samples, variation, structure: (variation - noise).max(0) }
     }
 
@@ -69,27 +74,16 @@ impl CentredBlock {
         self.structure >= LEAST_STRUCTURE && 2 * self.structure >= self.variation
     }
 
-    /// Whether `other` has most of the structure of this block. Noise has no part in the sum of products: that of one frame is
-    /// not that of the other.
+    /// The correlation of the structure of both, from -[`SAME`] to [`SAME`]. Noise has no part in the sum of products, because
+    /// that of one frame is not that of the other, and no part in what this is divided by.
     #[inline(always)]
-    pub fn matches(&self, other: &Self) -> bool {
-        25 * self.product(other) > 9 * (self.structure + other.structure)
-    }
-
-    /// Whether both have the same structure but for contrast: their correlation without noise is 0.9 or more.
-    #[inline(always)]
-    pub fn resembles(&self, other: &Self) -> bool {
-        // The products of structure and noise are no correlation.
-        let [own, others] = [self, other].map(|block| block.structure.max(block.variation >> 2));
-        let product = self.product(other);
-        product > 0 && 100 * product * product >= 81 * own * others
-    }
-
-    /// The sum of the products of the samples.
-    #[inline(always)]
-    fn product(&self, other: &Self) -> i64 {
+    pub fn correlation(&self, other: &Self) -> i64 {
         let pairs = self.samples.as_flattened().iter().zip(other.samples.as_flattened());
-        i64::from(pairs.map(|(a, b)| i32::from(*a) * i32::from(*b)).sum::<i32>())
+        let product = i64::from(pairs.map(|(a, b)| i32::from(*a) * i32::from(*b)).sum::<i32>());
+        // Where nearly all is noise, the products of structure and noise are no correlation.
+        let [own, others] = [self, other].map(|area| area.structure.max(area.variation >> 2));
+        let both = (own * others).unsigned_abs().isqrt().max(1) as i64;
+        (SAME * product / both).clamp(-SAME, SAME)
     }
 }
 

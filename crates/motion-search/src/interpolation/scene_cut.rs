@@ -17,7 +17,7 @@ const LEAST_HALVINGS: u32 = 2;
 /// Frames are halved until they have so many samples at most.
 const MOST_SAMPLES: usize = 2048;
 
-/// Both sides keep so many samples at least, beyond the least halvings: areas lie beside each other in both directions.
+/// Both sides keep so many samples at least, if they have them: areas lie beside each other in both directions.
 const LEAST_SIDE: usize = 16;
 
 /// From one area to the next one: half an area, so that small frames have enough.
@@ -208,11 +208,9 @@ impl SceneCuts {
     /// # Errors
     /// [`SetupError::Memory`] if there is too little.
     pub fn new(size: (usize, usize)) -> Result<Self, SetupError> {
-        let (width, height) = (halved(size.0, LEAST_HALVINGS), halved(size.1, LEAST_HALVINGS));
-        let keeps_sides = |halvings| halved(width.min(height), halvings) >= LEAST_SIDE;
-        let further =
-            (1..=halvings_to((width, height), MOST_SAMPLES)).take_while(|further| keeps_sides(*further));
-        let halvings = LEAST_HALVINGS + further.count() as u32;
+        let wanted = halvings_to(size, MOST_SAMPLES).max(LEAST_HALVINGS);
+        let keeps_sides = |halvings: &u32| halved(size.0.min(size.1), *halvings) >= LEAST_SIDE;
+        let halvings = (1..=wanted).take_while(keeps_sides).count() as u32;
         Ok(Self { halvings, small: SearchFrames::new(size, halvings)? })
     }
 
@@ -279,8 +277,9 @@ mod tests {
         let (width, height) = frames[0].view().size();
         let samples = |halvings: u32| width.div_ceil(1 << halvings) * height.div_ceil(1 << halvings);
         let side = |halvings: u32| width.min(height).div_ceil(1 << halvings);
-        let is_last = |halvings: &u32| samples(*halvings) <= 2048 || side(halvings + 1) < 16;
-        let halvings = (2..).find(is_last).unwrap();
+        let is_last =
+            |halvings: &u32| *halvings >= 2 && samples(*halvings) <= 2048 || side(halvings + 1) < 16;
+        let halvings = (0..).find(is_last).unwrap();
         let small = frames.map(|frame| halved_frame(&frame.view(), halvings));
         let views = [small[0].view(), small[1].view()];
         let at = |frame: usize, x: usize, y: usize| i64::from(views[frame].extended(x as i32, y as i32));

@@ -50,6 +50,7 @@ const SUBJECTS: &[Subject] = &[
         changes: &[
             ("mode", &["motion", "blend", "repeat"]),
             ("rate", &["1.0", "0.5", "2.0", "0.3"]),
+            ("scene-cut-threshold", &["75.0", "0.0", "100.0"]),
             ("pipeline-depth", &["1", "2", "3", "5"]),
         ],
         outputs: Outputs::Made,

@@ -71,7 +71,7 @@ const TUNING: [&str; 20] = [
 ];
 
 /// What numbers, flags and names of enum values are made of.
-const VALUES: [&str; 33] = [
+const VALUES: [&str; 35] = [
     "0",
     "1",
     "2",
@@ -80,6 +80,8 @@ const VALUES: [&str; 33] = [
     "8",
     "12",
     "0.5",
+    "75",
+    "100",
     "nan",
     "inf",
     "-inf",

@@ -63,6 +63,12 @@ impl Maker {
         if self.is_prepared(settings) {
             return Ok(None);
         }
+        let threshold = settings.scene_cut_threshold();
+        if self.has_opened(settings) {
+            // The threshold alone is another one.
+            self.motion.iter_mut().for_each(|motion| motion.set_scene_cut_threshold(threshold));
+            return Ok(None);
+        }
         let devices = &settings.devices;
         let mut opened = None;
         if settings.mode == MotionInterpolateMode::Motion {
@@ -70,7 +76,9 @@ impl Maker {
             let chosen = devices.clone();
             let quality = settings.quality.into();
             let open = move || MotionSearch::open(&chosen, quality, &format);
-            opened = Some(devices.open_apart(waiting, open)?);
+            let (mut motion, choice) = devices.open_apart(waiting, open)?;
+            motion.set_scene_cut_threshold(threshold);
+            opened = Some((motion, choice));
         }
         let (motion, choice) = opened.unzip();
         self.planes.set_levels(settings.levels.get());
@@ -78,8 +86,15 @@ impl Maker {
         Ok(self.motion.as_mut().zip(choice))
     }
 
-    /// Whether [`Self::prepare`] has nothing to open or close for `settings`.
+    /// Whether [`Self::prepare`] has nothing to change for `settings`.
     pub fn is_prepared(&self, settings: &InterpolationSettings) -> bool {
+        let threshold = settings.scene_cut_threshold();
+        self.has_opened(settings)
+            && self.motion.as_ref().is_none_or(|motion| motion.scene_cut_threshold() == threshold)
+    }
+
+    /// Whether nothing is to be opened or closed for `settings`.
+    fn has_opened(&self, settings: &InterpolationSettings) -> bool {
         let needs_motion = settings.mode == MotionInterpolateMode::Motion;
         self.motion.as_ref().map_or(!needs_motion, |motion| {
             needs_motion

@@ -49,7 +49,10 @@
  * ## Modes
  *
  * - `mode=motion`: frames are made of both frames along the motion between them. At a scene cut the nearer frame is
- *   repeated, unless `scene-cut=off`. `quality=balanced`, the default, takes longer than `quality=fast` and leaves fewer
+ *   repeated, unless `scene-cut=off`. Noise, fades and flashes are no scene cuts. `scene-cut-threshold` is the percentage of
+ *   the structure of the picture that must have no match in the next frame, 40 by default: less finds more scene cuts, 100
+ *   none. (`scd_threshold` of FFmpeg's `minterpolate`, 10 by default, is another percentage: of the mean difference of
+ *   samples, and of how that changes.) `quality=balanced`, the default, takes longer than `quality=fast` and leaves fewer
  *   seams at the edges of what moves; the latency is the same. `quality=high` takes longer still: the input frames before
  *   and after the two show what only one of both does. It waits for one input frame more. Where the frame before or after
  *   is missing, of another scene or at another distance, the made frame is that of `quality=balanced`.

@@ -10,8 +10,8 @@ use motion_search::estimator::{
     BlockHandle, EstimateError, Frame, FrameView, Launching, MotionVector, Notice, Output, SetupError,
 };
 use motion_search::interpolation::{
-    FrameFormat, FrameMaker, FrameQuality, InterpolationError, LoadedPair, Phase, SearchInput,
-    search_parameters,
+    FrameFormat, FrameMaker, FrameQuality, InterpolationError, LoadedPair, Phase, SceneCutThreshold,
+    SearchInput, search_parameters,
 };
 use motion_search::native::Native;
 use motion_search::session::{FrameSlot, Session};
@@ -166,6 +166,16 @@ impl MotionSearch {
     /// Whether it was opened for these.
     pub fn is_for(&self, devices: &DeviceSettings, quality: FrameQuality) -> bool {
         (&self.devices, self.quality) == (devices, quality)
+    }
+
+    /// How much the frames of the next pairs must differ to show different scenes.
+    pub fn set_scene_cut_threshold(&mut self, threshold: SceneCutThreshold) {
+        self.input.set_scene_cut_threshold(threshold);
+    }
+
+    /// The value set last.
+    pub fn scene_cut_threshold(&self) -> SceneCutThreshold {
+        self.input.scene_cut_threshold()
     }
 
     /// Whether it was opened for a quality that takes the motion before and after a pair.

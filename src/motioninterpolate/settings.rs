@@ -7,6 +7,7 @@ use gst::prelude::*;
 use super::ratio::Ratio;
 use super::{MotionInterpolateMode, MotionInterpolateQuality, MotionInterpolateSceneCut};
 use crate::settings::{DeviceSettings, LevelSettings, settings};
+use motion_search::interpolation::SceneCutThreshold;
 
 settings! {
     /// The values of the writable properties.
@@ -20,6 +21,11 @@ settings! {
     scene_cut: MotionInterpolateSceneCut = Default::default(),
         "scene-cut", "Scene cut", "What mode=motion does between two input frames of different scenes",
         ParamSpecEnum::builder_with_default;
+    scene_cut_threshold: f64 = SceneCutThreshold::DEFAULT_PERCENT,
+        "scene-cut-threshold", "Scene cut threshold",
+        "Percentage of the detail that must have no match in the next frame for scene-cut=auto to find a scene cut: less \
+         finds more cuts, 100 none",
+        |name, default| ParamSpecDouble::builder(name).minimum(0.0).maximum(100.0).default_value(default);
     rate: f64 = 1.0,
         "rate", "Rate",
         "Speed of the output: 0.5 is slow motion of half the speed, which takes twice as long",
@@ -46,6 +52,11 @@ impl InterpolationSettings {
     /// Whether a frame waits until the motion of the one after it is known.
     pub fn looks_ahead(&self) -> bool {
         self.mode == MotionInterpolateMode::Motion && self.quality == MotionInterpolateQuality::High
+    }
+
+    /// How much two frames must differ to show different scenes.
+    pub fn scene_cut_threshold(&self) -> SceneCutThreshold {
+        SceneCutThreshold::new(self.scene_cut_threshold).unwrap_or_default()
     }
 
     /// The speed as the simplest ratio that is the property's number.

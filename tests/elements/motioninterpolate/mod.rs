@@ -13,6 +13,7 @@ mod motion;
 mod neighbours;
 mod packed;
 mod passing;
+mod scene_cuts;
 mod speed;
 mod statistics;
 mod support;

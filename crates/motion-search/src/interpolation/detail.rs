@@ -1,86 +1,93 @@
-//! Blocks of search frames less their mean, by which scene cuts are told.
+//! Areas of small frames less their mean, and how much of them is structure rather than noise.
 
 use super::rules::BLOCK;
 use crate::estimator::FrameView;
-use crate::simd::InstructionSet;
-use crate::simd::register::{Register, SampleRegister, WordRegister};
 
-/// The [detail](CentredBlock::detail) from which on a block counts: two levels a sample.
-pub(crate) const LEAST_DETAIL: u32 = 2 * (BLOCK * BLOCK) as u32;
+/// The samples of an area.
+const SAMPLES: usize = BLOCK * BLOCK;
 
-/// The 8 x 8 samples of a block less their mean, two rows a register.
-pub(crate) struct CentredBlock<E: InstructionSet>([E::Words; BLOCK / 2]);
+/// The [structure](CentredBlock::structure) from which on an area counts: a deviation of one and a half levels.
+const LEAST_STRUCTURE: i64 = 144;
 
-impl<E: InstructionSet> CentredBlock<E> {
-    /// The block of `frame` from `(x, y)` on. Outside the frame, its edge samples repeat.
+/// The most variance of noise that is believed.
+const MOST_NOISE: i64 = 64;
+
+/// The [correlation](CentredBlock::correlation) of areas that are equal but for noise, brightness and contrast.
+pub(super) const SAME: i64 = 1024;
+
+/// The 8 x 8 samples of an area less their mean.
+pub(super) struct CentredBlock {
+    samples: [[i16; BLOCK]; BLOCK],
+    /// The sum of their squares.
+    variation: i64,
+    /// The part of `variation` that is not noise.
+    structure: i64,
+}
+
+impl CentredBlock {
+    /// The area of `frame` from `(x, y)` on. Outside the frame, its edge samples repeat.
+    ///
+    /// What neighbouring samples have in common is structure: they differ by twice the variance of white noise, and 8 x 8 samples
+    /// have 112 neighbours and 63 degrees of freedom.
     #[inline(always)]
     pub fn load(frame: &FrameView<'_>, (x, y): (i32, i32)) -> Self {
-        let mut copied = [0; BLOCK * BLOCK];
-        let (block, stride) = match frame.inside((x, y), (BLOCK, BLOCK)) {
-            Some(inside) => inside,
-            None => {
-                for (index, sample) in copied.iter_mut().enumerate() {
-                    *sample = frame.extended(x + (index % BLOCK) as i32, y + (index / BLOCK) as i32);
+        let mut samples = [[0_i16; BLOCK]; BLOCK];
+        match frame.inside((x, y), (BLOCK, BLOCK)) {
+            Some((inside, stride)) => {
+                for (row, inside) in samples.iter_mut().zip(inside.chunks(stride)) {
+                    for (sample, inside) in row.iter_mut().zip(&inside[..BLOCK]) {
+                        *sample = i16::from(*inside);
+                    }
                 }
-                (&copied[..], BLOCK)
             }
-        };
-        let block = &block[..(BLOCK - 1) * stride + BLOCK];
-        // SAFETY: the block has these rows. An engine exists, so that the CPU has its instructions.
-        unsafe {
-            let rows = [0, 2, 4, 6].map(|row| {
-                <E::Samples as Register>::load_rows::<BLOCK>(block.as_ptr().add(row * stride), stride)
-            });
-            let zero = E::Samples::zero();
-            let sums = rows.iter().fold(zero, |sums, row| E::Samples::add_differences(sums, *row, zero));
-            let mean = E::Words::all(((sums.total() + 32) >> 6) as u16);
-            Self(rows.map(|row| E::Words::widen(row).minus(mean)))
+            None => {
+                for (row, y) in samples.iter_mut().zip(y..) {
+                    for (sample, x) in row.iter_mut().zip(x..) {
+                        *sample = i16::from(frame.extended(x, y));
+                    }
+                }
+            }
         }
-    }
-
-    /// The sum of the absolute differences.
-    #[inline(always)]
-    pub fn difference(&self, other: &Self) -> u32 {
-        self.sum_differences(&other.0)
-    }
-
-    /// How much the samples differ from their mean.
-    #[inline(always)]
-    pub fn detail(&self) -> u32 {
-        // SAFETY: an engine exists, so that the CPU has its instructions.
-        self.sum_differences(&[unsafe { E::Words::all(0) }; BLOCK / 2])
-    }
-
-    #[inline(always)]
-    fn sum_differences(&self, others: &[E::Words; BLOCK / 2]) -> u32 {
-        // SAFETY: as above. Four differences of at most 510 fit in a number.
-        unsafe {
-            let mut sums = E::Words::all(0);
-            for (a, b) in self.0.iter().zip(others) {
-                sums = sums.plus(a.minus(*b).largest(b.minus(*a)));
+        let sum: i16 = samples.as_flattened().iter().sum();
+        let mean = (sum + 32) >> 6;
+        samples.as_flattened_mut().iter_mut().for_each(|sample| *sample -= mean);
+        let mut steps = 0;
+        for row in &samples {
+            for x in 1..BLOCK {
+                steps += square(row[x] - row[x - 1]);
             }
-            E::Words::add_pairs(E::Words::all(0), sums, E::Words::all(1)).pairs().iter().sum()
         }
-    }
-
-    /// Whether two blocks are the same picture but for brightness and contrast: their correlation is 0.9 or more.
-    #[inline(always)]
-    pub fn resembles(&self, other: &Self) -> bool {
-        let product = self.product(other);
-        product > 0 && 100 * product * product >= 81 * self.product(self) * other.product(other)
-    }
-
-    /// The sum of the products.
-    #[inline(always)]
-    fn product(&self, other: &Self) -> i64 {
-        // SAFETY: as above. A sum is of eight products below 2^16.
-        let sums = unsafe {
-            let mut sums = E::Words::all(0);
-            for (a, b) in self.0.iter().zip(&other.0) {
-                sums = E::Words::add_pairs(sums, *a, *b);
+        for y in 1..BLOCK {
+            let [above, row] = [y - 1, y].map(|y| &samples[y]);
+            for (above, sample) in above.iter().zip(row) {
+                steps += square(sample - above);
             }
-            sums.pairs()
-        };
-        sums.iter().map(|sum| i64::from(*sum as i32)).sum()
+        }
+        let variation = samples.as_flattened().iter().map(|sample| square(*sample)).sum::<i32>().into();
+        let noise = ((9 * i64::from(steps)) >> 5).min(MOST_NOISE * SAMPLES as i64);
+        Self { samples, variation, structure: (variation - noise).max(0) }
     }
+
+    /// Whether it has structure, most of which is not noise.
+    #[inline(always)]
+    pub fn has_structure(&self) -> bool {
+        self.structure >= LEAST_STRUCTURE && 2 * self.structure >= self.variation
+    }
+
+    /// The correlation of the structure of both, from -[`SAME`] to [`SAME`]. Noise has no part in the sum of products, because
+    /// that of one frame is not that of the other, and no part in what this is divided by.
+    #[inline(always)]
+    pub fn correlation(&self, other: &Self) -> i64 {
+        let pairs = self.samples.as_flattened().iter().zip(other.samples.as_flattened());
+        let product = i64::from(pairs.map(|(a, b)| i32::from(*a) * i32::from(*b)).sum::<i32>());
+        // Where nearly all is noise, the products of structure and noise are no correlation.
+        let [own, others] = [self, other].map(|area| area.structure.max(area.variation >> 2));
+        let both = (own * others).unsigned_abs().isqrt().max(1) as i64;
+        (SAME * product / both).clamp(-SAME, SAME)
+    }
+}
+
+#[inline(always)]
+fn square(value: i16) -> i32 {
+    i32::from(value) * i32::from(value)
 }

@@ -33,18 +33,17 @@ mod weighting;
 
 pub(crate) use cell_sources::{CellSource, Chroma, ChromaWork, DeepLuma, with_chroma};
 pub(crate) use cells::{PlaneCell, RegisterCell};
-pub(crate) use detail::{CentredBlock, LEAST_DETAIL};
 pub use frame_maker::{FrameFormat, FrameMaker, FrameQuality, InterpolationError, LoadedPair};
 pub use interpolator::Interpolator;
 pub(crate) use luma_points::LumaPoints;
 pub use phase::Phase;
 pub(crate) use row_sums::RowSums;
-pub(crate) use rules::{AHEAD, BLOCK, PREFETCHED, halved_parameters, halvings, halvings_to};
+pub(crate) use rules::{AHEAD, BLOCK, PREFETCHED, halved, halved_parameters, halvings, halvings_to};
 #[cfg(feature = "opencl")]
-pub(crate) use rules::{
-    HYPOTHESES, block_of, check_field, coarse_grid, found_grid, grid, halved, is_like_luma,
-};
+pub(crate) use rules::{HYPOTHESES, block_of, check_field, coarse_grid, found_grid, grid, is_like_luma};
 pub use rules::{SEARCHED_SAMPLES, search_parameters};
+pub use scene_cut::SceneCutThreshold;
+pub(crate) use scene_cut::{BlockVectors, FlatFrame, SceneCuts};
 pub(crate) use search_frame::SearchFrames;
 pub use search_input::SearchInput;
 pub(crate) use stored_samples::BandMut;

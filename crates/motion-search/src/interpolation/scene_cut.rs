@@ -1,210 +1,422 @@
 //! Whether two frames show different scenes.
+//!
+//! `docs/algorithms.md` defines it. Frames are halved until they have few samples, in which noise is weak; areas of these frames
+//! are compared with what the field leads to, and with what is at their own place.
 
-use super::detail::{CentredBlock, LEAST_DETAIL};
-use super::rules::BLOCK;
-use crate::estimator::{FrameView, MotionVector};
+use std::ops::Range;
+
+use super::detail::{CentredBlock, SAME};
+use super::rules::{BLOCK, halved, halvings_to};
+use super::search_frame::SearchFrames;
+use crate::estimator::{Frame, FrameView, MotionVector, SetupError};
 use crate::simd::{InstructionSet, Instructions, Work};
 
-/// Blocks that count, and those of them that match badly.
+/// Frames are halved so often at least: what they have in common by chance in smaller areas is too much, and so is noise.
+const LEAST_HALVINGS: u32 = 2;
+
+/// Frames are halved until they have so many samples at most.
+const MOST_SAMPLES: usize = 2048;
+
+/// Both sides keep so many samples at least, if they have them: areas lie beside each other in both directions.
+const LEAST_SIDE: usize = 16;
+
+/// From one area to the next one: half an area, so that small frames have enough.
+const STEP: usize = BLOCK / 2;
+
+/// An area takes the vectors at so many places on each axis.
+const PLACES: usize = 4;
+
+/// One area in as many has structure at least where anything can be said.
+const LEAST_AREAS: usize = 6;
+
+/// The picture between bars is one part of the frame in as many at least. What is smaller is an object, which may have moved too
+/// far to be found.
+const LEAST_PICTURE: usize = 10;
+
+/// One in as many of the areas that count has structure in each frame at least where a flat frame is no scene.
+const LEAST_IN_BOTH: usize = 32;
+
+/// The least mean product of neighbours, less their mean, of a line that is no bar.
+const LEAST_OF_LINE: usize = 4;
+
+/// How much two frames must differ to show different scenes: the part of the structure, in percent, that has no match in the other
+/// frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SceneCutThreshold(u32);
+
+impl SceneCutThreshold {
+    /// The part that tells scenes apart best.
+    pub const DEFAULT_PERCENT: f64 = 40.0;
+
+    /// As near to `percent` as a hundredth of a percent; `None` unless it is from 0 to 100.
+    pub fn new(percent: f64) -> Option<Self> {
+        (0.0..=100.0).contains(&percent).then(|| Self((100.0 * percent).round() as u32))
+    }
+
+    /// Whether a mean correlation of `sum` over `counted` areas is so small that more than this part has no match.
+    fn is_exceeded_by(self, sum: i64, counted: usize) -> bool {
+        let all = SAME * counted as i64;
+        10_000 * (all - sum.max(0)) > i64::from(self.0) * all
+    }
+}
+
+impl Default for SceneCutThreshold {
+    fn default() -> Self {
+        Self((100.0 * Self::DEFAULT_PERCENT) as u32)
+    }
+}
+
+/// What a frame without structure is, as a black one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FlatFrame {
+    /// Another scene than a frame with structure: nothing can be made between the two.
+    Scene,
+    /// Part of the scene, as in a fade.
+    PartOfScene,
+}
+
+/// What the areas of two frames have in common.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Votes {
+struct Comparison {
+    /// The areas with structure, in the current frame or in their match.
     counted: usize,
-    against: usize,
+    /// Those of all areas with structure in each frame, at their own place.
+    structured: [usize; 2],
+    /// The sum of the correlations of the areas that count with their matches.
+    matched: i64,
+    /// The same with what is at their own place in the other frame.
+    still: i64,
 }
 
-impl Votes {
-    /// Whether more than 13 of 16 blocks that count match badly.
-    fn are_against(self) -> bool {
-        16 * self.against > 13 * self.counted
-    }
-
-    /// With the votes of so many more blocks that all match badly.
-    fn and_against(self, blocks: usize) -> Self {
-        Self { counted: self.counted + blocks, against: self.against + blocks }
-    }
-}
-
-/// Whether the blocks of `current` that lie wholly inside match badly what the search has found for them in `reference`.
-///
-/// A block matches badly if it differs from its match hardly less than both differ from their own means. Brightness does
-/// not count: means are left out, so that fades and flashes are no cuts. Nor does contrast, so that strobes are none: a
-/// block that resembles its match, or the block at its own place, with more or less contrast does not match badly.
-fn match_badly(
-    instructions: Instructions,
-    [current, reference]: [&FrameView<'_>; 2],
-    found: &[MotionVector],
-) -> bool {
-    let (columns, rows) = (current.width() / BLOCK, current.height() / BLOCK);
-    let mut votes = Votes::default();
-    for (row, found) in found.chunks(current.width().div_ceil(BLOCK)).enumerate().take(rows) {
-        // Most frames match their neighbours: a fifth of the rows tells.
-        if !votes.and_against(columns * (rows - row)).are_against() {
-            return false;
-        }
-        let of_row = instructions.run(VotingRow { current, reference, row, found });
-        votes.counted += of_row.counted;
-        votes.against += of_row.against;
-    }
-    votes.are_against()
-}
-
-/// A row of blocks that lies wholly inside `current`.
-struct VotingRow<'a> {
+/// Compares the areas that lie in these columns and rows of samples.
+struct ComparedAreas<'a, V> {
     current: &'a FrameView<'a>,
     reference: &'a FrameView<'a>,
-    row: usize,
-    found: &'a [MotionVector],
+    columns: Range<usize>,
+    rows: Range<usize>,
+    /// Where that of the area from a place on leads, in whole samples.
+    vector: V,
 }
 
-impl<E: InstructionSet> Work<E, Votes> for VotingRow<'_> {
+impl<E: InstructionSet, V: Fn(usize, usize) -> (i32, i32)> Work<E, Comparison> for ComparedAreas<'_, V> {
     #[inline(always)]
-    fn run(self, _: E) -> Votes {
-        let Self { current, reference, row, found } = self;
-        let mut votes = Votes::default();
-        for (column, vector) in found.iter().enumerate().take(current.width() / BLOCK) {
-            let (x, y) = (BLOCK * column, BLOCK * row);
-            let here = (x as i32, y as i32);
-            let block = CentredBlock::<E>::load(current, here);
-            let matched = CentredBlock::load(reference, (whole(x, vector.x), whole(y, vector.y)));
-            let details = [block.detail(), matched.detail()];
-            if details[0].max(details[1]) >= LEAST_DETAIL {
-                votes.counted += 1;
-                let matches_badly = 8 * block.difference(&matched) >= 3 * (details[0] + details[1])
-                    && !block.resembles(&matched)
-                    && !block.resembles(&CentredBlock::load(reference, here));
-                votes.against += usize::from(matches_badly);
+    fn run(self, _: E) -> Comparison {
+        let Self { current, reference, columns, rows, vector } = self;
+        let mut sums = Comparison::default();
+        for top in starts(&rows) {
+            for left in starts(&columns) {
+                let (x, y) = (left as i32, top as i32);
+                let (to_x, to_y) = vector(left, top);
+                let area = CentredBlock::load(current, (x, y));
+                let matched = CentredBlock::load(reference, (x + to_x, y + to_y));
+                let still = CentredBlock::load(reference, (x, y));
+                sums.structured[0] += usize::from(area.has_structure());
+                sums.structured[1] += usize::from(still.has_structure());
+                if area.has_structure() || matched.has_structure() {
+                    sums.counted += 1;
+                    sums.matched += area.correlation(&matched);
+                    sums.still += area.correlation(&still);
+                }
             }
         }
-        votes
+        sums
     }
 }
 
-/// Where a vector of `units` leads from `at`, in whole samples.
-#[inline(always)]
-fn whole(at: usize, units: i16) -> i32 {
-    at as i32 + ((i32::from(units) + 16) >> 5)
+/// The first samples, on an axis, of the areas that lie in a range.
+fn starts(range: &Range<usize>) -> impl ExactSizeIterator<Item = usize> + use<> {
+    let end = (range.end + 1).saturating_sub(BLOCK).max(range.start);
+    (range.start..end).step_by(STEP)
 }
 
-/// Whether there is enough detail in a frame to tell a scene by: in more than a quarter of the blocks that lie wholly inside
-/// and are in columns and rows with detail, if these are an eighth of the frame. Bars beside a picture have no detail.
-struct IsDetailed<'a>(&'a FrameView<'a>);
+/// The columns and rows without bars beside the picture, which all scenes have in common: those between flat ones at either end of
+/// both frames; all, if too few are left for an area.
+fn inside_bars(frames: [&FrameView<'_>; 2]) -> [Range<usize>; 2] {
+    let (width, height) = frames[0].size();
+    let column = |x: usize| is_flat(frames, height, |frame, y| frame.row(y)[x]);
+    let row = |y: usize| is_flat(frames, width, |frame, x| frame.row(y)[x]);
+    [between_flat(width, column), between_flat(height, row)]
+}
 
-impl<E: InstructionSet> Work<E, bool> for IsDetailed<'_> {
-    #[inline(always)]
-    fn run(self, _: E) -> bool {
-        let (columns, rows) = (self.0.width() / BLOCK, self.0.height() / BLOCK);
-        let has_detail = |column: usize, row: usize| {
-            let [x, y] = [column, row].map(|at| (BLOCK * at) as i32);
-            CentredBlock::<E>::load(self.0, (x, y)).detail() >= LEAST_DETAIL
+/// The lines between flat ones, and without a line beside a bar, which may hold the edge of it.
+fn between_flat(lines: usize, is_flat: impl Fn(usize) -> bool) -> Range<usize> {
+    let bar = |flat: Option<usize>| flat.filter(|flat| *flat > 0).map_or(0, |flat| flat + 1);
+    let begin = bar((0..lines).position(|line| !is_flat(line)));
+    let end = lines.saturating_sub(bar((0..lines).rev().position(|line| !is_flat(line))));
+    let range = begin..end;
+    if range.len() < BLOCK { 0..lines } else { range }
+}
+
+/// Whether a line of both frames is flat but for noise, of which neighbours have nothing in common.
+fn is_flat(frames: [&FrameView<'_>; 2], length: usize, sample: impl Fn(&FrameView<'_>, usize) -> u8) -> bool {
+    let products = frames.into_iter().map(|frame| {
+        let samples = || (0..length).map(|at| i64::from(sample(frame, at)));
+        let mean = (samples().sum::<i64>() + length as i64 / 2) / length as i64;
+        samples().zip(samples().skip(1)).map(|(a, b)| (a - mean) * (b - mean)).sum::<i64>()
+    });
+    products.sum::<i64>() < (2 * LEAST_OF_LINE * length) as i64
+}
+
+/// Where the vectors of a field lead from places in the frames that are compared.
+pub(crate) struct BlockVectors<'a> {
+    pub vectors: &'a [MotionVector],
+    /// The blocks of the field on each axis.
+    pub grid: (usize, usize),
+    /// The side of a block of the field, in samples of frames that are `halvings` times larger.
+    pub block_size: usize,
+    pub halvings: u32,
+    /// As a power of two, units of a sample of the frames that are compared.
+    pub unit: u32,
+}
+
+impl BlockVectors<'_> {
+    /// Where the median on each axis of the vectors of an area leads, in whole samples of frames that are halved `halvings` times
+    /// more. The area begins at `(x, y)` in those frames; its vectors are those at every other sample of every other row.
+    fn of_area(&self, (x, y): (usize, usize), halvings: u32) -> (i32, i32) {
+        let places = |begin: usize, blocks: usize| -> [usize; PLACES] {
+            std::array::from_fn(|index| {
+                let at = (begin + 2 * index + 1) << (self.halvings + halvings);
+                (at / self.block_size).min(blocks - 1)
+            })
         };
-        let in_row = |row: usize| (0..columns).filter(move |&column| has_detail(column, row));
-        let detailed: usize = (0..rows).map(|row| in_row(row).count()).sum();
-        let rows_used = (0..rows).filter(|&row| in_row(row).next().is_some()).count();
-        let is_used = |column: usize| (0..rows).any(|row| has_detail(column, row));
-        let used = rows_used * (0..columns).filter(|&column| is_used(column)).count();
-        4 * detailed > used && 8 * used >= columns * rows
+        let (columns, rows) = (places(x, self.grid.0), places(y, self.grid.1));
+        let vectors: [MotionVector; PLACES * PLACES] = std::array::from_fn(|index| {
+            self.vectors[rows[index / PLACES] * self.grid.0 + columns[index % PLACES]]
+        });
+        let median = |mut units: [i16; PLACES * PLACES]| {
+            let (_, median, _) = units.select_nth_unstable(PLACES * PLACES / 2);
+            whole(*median, self.unit + halvings)
+        };
+        (median(vectors.map(|vector| vector.x)), median(vectors.map(|vector| vector.y)))
     }
 }
 
-/// Whether `current` and `reference` show different scenes, by the field of the one in the other: blocks match badly, and
-/// there is detail in one of them at least. Both are frames that were searched.
-pub(super) fn is_scene_cut(
-    instructions: Instructions,
-    frames: [&FrameView<'_>; 2],
-    field: &[MotionVector],
-) -> bool {
-    match_badly(instructions, frames, field)
-        && frames.into_iter().any(|frame| instructions.run(IsDetailed(frame)))
+/// A number of units in whole samples of `1 << unit` units.
+fn whole(units: i16, unit: u32) -> i32 {
+    (i32::from(units) + (1 << (unit - 1))) >> unit
+}
+
+/// Tells whether frames of one size show different scenes.
+pub(crate) struct SceneCuts {
+    halvings: u32,
+    small: SearchFrames,
+}
+
+impl SceneCuts {
+    /// For frames of `size`.
+    ///
+    /// # Errors
+    /// [`SetupError::Memory`] if there is too little.
+    pub fn new(size: (usize, usize)) -> Result<Self, SetupError> {
+        let wanted = halvings_to(size, MOST_SAMPLES).max(LEAST_HALVINGS);
+        let keeps_sides = |halvings: &u32| halved(size.0.min(size.1), *halvings) >= LEAST_SIDE;
+        let halvings = (1..=wanted).take_while(keeps_sides).count() as u32;
+        Ok(Self { halvings, small: SearchFrames::new(size, halvings)? })
+    }
+
+    /// Whether `current` and `reference` show different scenes, by the field of the one in the other.
+    pub fn is_cut(
+        &mut self,
+        instructions: Instructions,
+        frames: [&FrameView<'_>; 2],
+        field: &BlockVectors<'_>,
+        (threshold, flat): (SceneCutThreshold, FlatFrame),
+    ) -> bool {
+        let small = frames.map(|frame| self.small.make(instructions, frame));
+        let [current, reference] = small.each_ref().map(Frame::view);
+        let [columns, rows] = inside_bars([&current, &reference]);
+        let samples = current.width() * current.height();
+        if LEAST_PICTURE * columns.len() * rows.len() < samples {
+            return false;
+        }
+        let areas = starts(&columns).len() * starts(&rows).len();
+        let vector = |x, y| field.of_area((x, y), self.halvings);
+        let work = ComparedAreas { current: &current, reference: &reference, columns, rows, vector };
+        let Comparison { counted, structured, matched, still } = instructions.run(work);
+        let is_flat = |structured| LEAST_IN_BOTH * structured < counted;
+        if counted == 0
+            || LEAST_AREAS * counted < areas
+            || flat == FlatFrame::PartOfScene && structured.into_iter().any(is_flat)
+        {
+            return false;
+        }
+        threshold.is_exceeded_by(matched.max(still), counted)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::estimator::Frame;
+    use crate::interpolation::oracle::halved_frame;
     use crate::simd::Level;
 
-    /// The definition of [`match_badly`], one sample at a time.
-    fn defined([current, reference]: [&FrameView<'_>; 2], found: &[MotionVector]) -> bool {
-        let block = |frame: &FrameView<'_>, x: i32, y: i32| -> Vec<i32> {
-            let samples = (0..64).map(|at| i32::from(frame.extended(x + at % 8, y + at / 8)));
-            let mean = (samples.clone().sum::<i32>() + 32) >> 6;
+    /// Whether lines of samples of both frames have nothing but noise.
+    fn is_flat_line(lines: [Vec<i64>; 2]) -> bool {
+        let length = lines[0].len() as i64;
+        let products = lines.iter().map(|line| {
+            let mean = (line.iter().sum::<i64>() + length / 2) / length;
+            line.windows(2).map(|two| (two[0] - mean) * (two[1] - mean)).sum::<i64>()
+        });
+        products.sum::<i64>() < 8 * length
+    }
+
+    /// The first line inside bars and their edges, and the one after the last.
+    fn defined_inside(flat: &[bool]) -> (usize, usize) {
+        let (Some(first), Some(last)) =
+            (flat.iter().position(|is_flat| !is_flat), flat.iter().rposition(|is_flat| !is_flat))
+        else {
+            return (0, flat.len());
+        };
+        let begin = if first == 0 { 0 } else { first + 1 };
+        let end = if last + 1 == flat.len() { last + 1 } else { last };
+        if begin + 8 <= end { (begin, end) } else { (0, flat.len()) }
+    }
+
+    /// The definition of [`SceneCuts::is_cut`] for a field of blocks of 8 in 32ths.
+    fn defined(frames: [&Frame; 2], field: &[MotionVector], percent: i64, flat: FlatFrame) -> bool {
+        let (width, height) = frames[0].view().size();
+        let samples = |halvings: u32| width.div_ceil(1 << halvings) * height.div_ceil(1 << halvings);
+        let side = |halvings: u32| width.min(height).div_ceil(1 << halvings);
+        let is_last =
+            |halvings: &u32| *halvings >= 2 && samples(*halvings) <= 2048 || side(halvings + 1) < 16;
+        let halvings = (0..).find(is_last).unwrap();
+        let small = frames.map(|frame| halved_frame(&frame.view(), halvings));
+        let views = [small[0].view(), small[1].view()];
+        let at = |frame: usize, x: usize, y: usize| i64::from(views[frame].extended(x as i32, y as i32));
+        let (small_width, small_height) = views[0].size();
+        let column = |x: usize| [0, 1].map(|frame| (0..small_height).map(|y| at(frame, x, y)).collect());
+        let row = |y: usize| [0, 1].map(|frame| (0..small_width).map(|x| at(frame, x, y)).collect());
+        let flat_columns: Vec<_> = (0..small_width).map(|x| is_flat_line(column(x))).collect();
+        let flat_rows: Vec<_> = (0..small_height).map(|y| is_flat_line(row(y))).collect();
+        let [(left, right), (top, bottom)] = [defined_inside(&flat_columns), defined_inside(&flat_rows)];
+        if 10 * (right - left) * (bottom - top) < small_width * small_height {
+            return false;
+        }
+        let area = |frame: usize, x: i32, y: i32| -> Vec<i64> {
+            let samples = (0..64).map(|at| i64::from(views[frame].extended(x + at % 8, y + at / 8)));
+            let mean = (samples.clone().sum::<i64>() + 32) >> 6;
             samples.map(|sample| sample - mean).collect()
         };
-        let product = |a: &[i32], b: &[i32]| a.iter().zip(b).map(|(a, b)| f64::from(a * b)).sum::<f64>();
-        let resembles = |a: &[i32], b: &[i32]| {
-            let both = product(a, b);
-            both > 0.0 && both >= 0.9 * (product(a, a) * product(b, b)).sqrt()
+        let product = |a: &[i64], b: &[i64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<i64>();
+        let structure = |a: &[i64]| {
+            let steps = |step: usize, is_last: fn(usize) -> bool| -> i64 {
+                (0..64).filter(|at| !is_last(*at)).map(|at| (a[at] - a[at + step]).pow(2)).sum()
+            };
+            let noise = (9 * (steps(1, |at| at % 8 == 7) + steps(8, |at| at / 8 == 7))) >> 5;
+            (product(a, a) - noise.min(64 * 64)).max(0)
         };
-        let detail = |a: &[i32]| a.iter().map(|sample| sample.unsigned_abs()).sum::<u32>();
-        let (columns, rows) = (current.width() / 8, current.height() / 8);
-        let (mut counted, mut against) = (0, 0);
-        for row in 0..rows {
-            for column in 0..columns {
-                let vector = found[row * current.width().div_ceil(8) + column];
-                let [x, y] = [column, row].map(|at| 8 * at as i32);
-                let to = |units: i16| (f64::from(units) / 32.0 + 0.5).floor() as i32;
-                let here = block(current, x, y);
-                let matched = block(reference, x + to(vector.x), y + to(vector.y));
-                let details = [detail(&here), detail(&matched)];
-                if details[0].max(details[1]) >= 128 {
-                    let differences = here.iter().zip(&matched).map(|(a, b)| a.abs_diff(*b)).sum::<u32>();
-                    let still = block(reference, x, y);
+        let counts = |a: &[i64]| structure(a) >= 144 && 2 * structure(a) >= product(a, a);
+        let correlation = |a: &[i64], b: &[i64]| {
+            let strength = |a: &[i64]| structure(a).max(product(a, a) >> 2);
+            let root = ((strength(a) * strength(b)) as u64).isqrt().max(1) as i64;
+            (1024 * product(a, b) / root).clamp(-1024, 1024)
+        };
+        let (columns, rows) = (width.div_ceil(8), height.div_ceil(8));
+        let vector = |x: usize, y: usize, part: fn(MotionVector) -> i16| {
+            let mut all: Vec<_> = (0..16)
+                .map(|index| {
+                    let column = ((x + 2 * (index % 4) + 1) << halvings) / 8;
+                    let row = ((y + 2 * (index / 4) + 1) << halvings) / 8;
+                    part(field[row.min(rows - 1) * columns + column.min(columns - 1)])
+                })
+                .collect();
+            all.sort_unstable();
+            (f64::from(all[8]) / f64::from(32 << halvings) + 0.5).floor() as i32
+        };
+        let (mut areas, mut counted, mut structured, mut sums) = (0, 0, [0; 2], [0; 2]);
+        for y in (top..bottom).step_by(4).filter(|y| y + 8 <= bottom) {
+            for x in (left..right).step_by(4).filter(|x| x + 8 <= right) {
+                let (to_x, to_y) = (vector(x, y, |vector| vector.x), vector(x, y, |vector| vector.y));
+                let (x, y) = (x as i32, y as i32);
+                let [own, matched, still] = [area(0, x, y), area(1, x + to_x, y + to_y), area(1, x, y)];
+                areas += 1;
+                structured[0] += usize::from(counts(&own));
+                structured[1] += usize::from(counts(&still));
+                if counts(&own) || counts(&matched) {
                     counted += 1;
-                    against += usize::from(
-                        8 * differences >= 3 * (details[0] + details[1])
-                            && !resembles(&here, &matched)
-                            && !resembles(&here, &still),
-                    );
+                    sums[0] += correlation(&own, &matched);
+                    sums[1] += correlation(&own, &still);
                 }
             }
         }
-        against as f64 > 13.0 / 16.0 * counted as f64
+        let is_flat = structured.iter().any(|structured| 32 * structured < counted);
+        if counted == 0 || 6 * counted < areas || is_flat && flat == FlatFrame::PartOfScene {
+            return false;
+        }
+        let all = 1024 * counted as i64;
+        100 * (all - sums[0].max(sums[1]).max(0)) > percent * all
     }
 
     #[test]
-    fn a_cut_is_told_by_all_blocks_at_every_share_that_matches_badly() {
-        let (width, height) = (77, 67);
-        let (columns, rows) = (width / 8, height / 8);
+    fn cuts_are_those_of_the_definition() {
         let mut seed = 5_u32;
         let mut random = || {
             seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             (seed >> 24) as i32
         };
         let instructions = Level::best().required().unwrap();
-        let (mut cuts, tries) = (0, 400);
-        for case in 0..tries {
-            let samples: Vec<i32> = (0..width * height).map(|_| random()).collect();
-            // As many blocks as the limit, and some more or fewer, have other samples; some have no detail in either frame.
-            let share = 150 + random() % 100;
-            let kinds: Vec<_> = (0..rows * columns).map(|_| (random() < share, random() < 40)).collect();
-            let frame = |is_current: bool, noise: &mut dyn FnMut() -> i32| {
-                let mut sample = |x: usize, y: usize| {
-                    let (is_other, is_flat) =
-                        kinds[(y / 8).min(rows - 1) * columns + (x / 8).min(columns - 1)];
-                    let sample = samples[y * width + x] / 2;
-                    match (is_flat, is_current, is_other) {
-                        (true, ..) => 100 + noise() % 3,
-                        (false, true, _) | (false, _, false) => sample + noise() % 40,
-                        (false, false, true) => noise(),
-                    }
-                };
-                let samples: Vec<u8> =
-                    (0..width * height).map(|at| sample(at % width, at / width) as u8).collect();
-                Frame::from_samples(samples, width, height).unwrap()
+        let mut seen = [0; 2];
+        for case in 0..300 {
+            let (width, height): (usize, usize) =
+                [(131, 99), (264, 259), (370, 81), (261, 262), (7, 33)][case % 5];
+            let (columns, bar) = (width.div_ceil(17), if case % 3 == 0 { random() as usize % 30 } else { 0 });
+            let coarse = |random: &mut dyn FnMut() -> i32| -> Vec<i32> {
+                (0..columns * height).map(|_| 40 + random() / 2).collect()
             };
-            let [current, reference] = [frame(true, &mut random), frame(false, &mut random)];
+            let scenes = [coarse(&mut random), coarse(&mut random)];
+            // As many parts as the limit, and some more or fewer, show the other scene; some have no structure.
+            let share = 30 + random() % 200;
+            let kinds: Vec<_> = (0..width.div_ceil(32) * height.div_ceil(32))
+                .map(|_| (random() < share, random() < 40))
+                .collect();
+            let (deviation, black) = (1 + random() % 30, random() < 20);
+            let mut frame = |is_current: bool| {
+                Frame::from_fn(width, height, |x, y| {
+                    let (is_other, is_flat) = kinds[y / 32 * width.div_ceil(32) + x / 32];
+                    let scene = &scenes[usize::from(is_other && is_current)];
+                    let is_bar = y < bar || height - y <= bar || black && is_current;
+                    let level = if is_flat || is_bar { 90 } else { scene[y / 17 * columns + x / 17] };
+                    (level + random() % deviation) as u8
+                })
+            };
+            let frames = [&frame(true), &frame(false)];
             // Most lead nowhere else; some far outside.
-            let found: Vec<_> = (0..width.div_ceil(8) * height.div_ceil(8))
+            let field: Vec<_> = (0..width.div_ceil(8) * height.div_ceil(8))
                 .map(|_| match random() {
-                    0..4 => MotionVector { x: -4000, y: 3000, ..MotionVector::default() },
-                    units => MotionVector { x: (units % 16) as i16, ..MotionVector::default() },
+                    0..4 => MotionVector { x: -4000, y: 3000, cost: 0 },
+                    units => MotionVector { x: (units % 160) as i16, y: -((units / 16) as i16), cost: 0 },
                 })
                 .collect();
-            let frames = [&current.view(), &reference.view()];
-            let is_cut = match_badly(instructions, frames, &found);
-            assert_eq!(is_cut, defined(frames, &found), "case {case}");
-            cuts += usize::from(is_cut);
+            let vectors = BlockVectors {
+                vectors: &field,
+                grid: (width.div_ceil(8), height.div_ceil(8)),
+                block_size: 8,
+                halvings: 0,
+                unit: 5,
+            };
+            let mut cuts = SceneCuts::new((width, height)).unwrap();
+            let views = frames.map(|frame| frame.view());
+            for percent in [20, 40, 60] {
+                for flat in [FlatFrame::Scene, FlatFrame::PartOfScene] {
+                    let threshold = SceneCutThreshold::new(percent as f64).unwrap();
+                    let is_cut =
+                        cuts.is_cut(instructions, [&views[0], &views[1]], &vectors, (threshold, flat));
+                    assert_eq!(is_cut, defined(frames, &field, percent, flat), "case {case}, {percent} %");
+                    seen[usize::from(is_cut)] += 1;
+                }
+            }
         }
-        assert!((tries / 5..4 * tries / 5).contains(&cuts), "{cuts} of {tries} are cuts");
+        assert!(seen.into_iter().all(|seen| seen > 300), "{seen:?}");
+    }
+
+    #[test]
+    fn fields_of_any_grid_lead_from_areas() {
+        // Blocks of 24 samples of frames of twice the size: 3 x 2 of them, of 70 x 30 samples.
+        let vectors: Vec<_> = (0..6).map(|x| MotionVector { x: 100 * x, y: -x, cost: 0 }).collect();
+        let field = BlockVectors { vectors: &vectors, grid: (3, 2), block_size: 24, halvings: 1, unit: 3 };
+        // Samples 1, 3, 5, 7 are 8, 24, 40, 56 of the larger frames: in columns 0, 1, 1, 2, and rows 0 and 1.
+        assert_eq!(field.of_area((0, 0), 2), ((400 + 16) >> 5, 0));
+        // Beyond the last column and row, those count.
+        assert_eq!(field.of_area((30, 30), 2), ((500 + 16) >> 5, 0));
     }
 }

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::rules::{check_field, halvings};
-use super::scene_cut::is_scene_cut;
+use super::rules::{BLOCK, check_field, halved, halvings};
+use super::scene_cut::{BlockVectors, FlatFrame, SceneCutThreshold, SceneCuts};
 use super::search_frame::SearchFrames;
 use crate::compensation::CompensationError;
-use crate::estimator::{Frame, FrameView, MotionVector, Parameters, SetupError};
+use crate::estimator::{Algorithm, Frame, FrameView, MotionVector, Parameters, SetupError};
 use crate::simd::Instructions;
 use crate::simd::Level;
 
@@ -16,6 +16,9 @@ pub struct SearchInput {
     threads: Arc<rayon::ThreadPool>,
     size: (usize, usize),
     search_frames: SearchFrames,
+    searched_size: (usize, usize),
+    scene_cuts: SceneCuts,
+    threshold: SceneCutThreshold,
 }
 
 impl SearchInput {
@@ -34,11 +37,16 @@ impl SearchInput {
     /// As [`Self::new`], and [`SetupError::DeviceUnsupported`] if this CPU lacks `level`.
     pub fn with_level(size: (usize, usize), threads: usize, level: Level) -> Result<Self, SetupError> {
         Parameters::check_frame_size(size)?;
+        let halvings = halvings(size.0, size.1);
+        let searched_size = (halved(size.0, halvings), halved(size.1, halvings));
         Ok(Self {
             instructions: level.required()?,
             threads: crate::threads::pool(threads)?,
             size,
-            search_frames: SearchFrames::new(size, halvings(size.0, size.1))?,
+            search_frames: SearchFrames::new(size, halvings)?,
+            searched_size,
+            scene_cuts: SceneCuts::new(searched_size)?,
+            threshold: SceneCutThreshold::default(),
         })
     }
 
@@ -56,6 +64,16 @@ impl SearchInput {
         Ok(threads.install(|| search_frames.make(*instructions, luma)))
     }
 
+    /// How much two frames must differ from now on to show different scenes.
+    pub fn set_scene_cut_threshold(&mut self, threshold: SceneCutThreshold) {
+        self.threshold = threshold;
+    }
+
+    /// The value set last.
+    pub fn scene_cut_threshold(&self) -> SceneCutThreshold {
+        self.threshold
+    }
+
     /// Whether two frames that [`Self::frame`] has made show different scenes, so that nothing should be made between them,
     /// by the field of the previous one in the next one.
     ///
@@ -63,13 +81,23 @@ impl SearchInput {
     /// [`CompensationError::PlaneSize`] or [`CompensationError::BitDepth`] if a frame is none that [`Self::frame`] makes,
     /// [`CompensationError::FieldSize`] if it is not a field of search frames.
     pub fn is_scene_cut(
-        &self,
+        &mut self,
         [previous, next]: [&Frame; 2],
         field: &[MotionVector],
     ) -> Result<bool, CompensationError> {
         check_field(self.size, field)?;
         let frames = [&previous.view(), &next.view()];
         frames.into_iter().try_for_each(|frame| self.search_frames.check(frame))?;
-        Ok(self.threads.install(|| is_scene_cut(self.instructions, frames, field)))
+        let (width, height) = self.searched_size;
+        let field = BlockVectors {
+            vectors: field,
+            grid: (width.div_ceil(BLOCK), height.div_ceil(BLOCK)),
+            block_size: BLOCK,
+            halvings: 0,
+            unit: Algorithm::Hierarchical.scale().ilog2(),
+        };
+        let Self { instructions, threads, scene_cuts, threshold, .. } = self;
+        Ok(threads
+            .install(|| scene_cuts.is_cut(*instructions, frames, &field, (*threshold, FlatFrame::Scene))))
     }
 }

@@ -5,6 +5,7 @@ mod denoising;
 mod denoising_scenes;
 mod interpolated_streams;
 mod interpolation;
+mod scene_cuts;
 
 /// Every OpenCL device that is wanted, with what is compiled for it kept.
 #[cfg(feature = "opencl")]

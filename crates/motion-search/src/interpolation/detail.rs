@@ -85,19 +85,6 @@ impl CentredBlock {
         product > 0 && 100 * product * product >= 81 * own * others
     }
 
-    /// How much the samples differ from their mean.
-    #[inline(always)]
-    pub fn detail(&self) -> u32 {
-        self.samples.as_flattened().iter().map(|sample| u32::from(sample.unsigned_abs())).sum()
-    }
-
-    /// The sum of the absolute differences of the samples.
-    #[inline(always)]
-    pub fn difference(&self, other: &Self) -> u32 {
-        let pairs = self.samples.as_flattened().iter().zip(other.samples.as_flattened());
-        pairs.map(|(a, b)| u32::from((a - b).unsigned_abs())).sum()
-    }
-
     /// The sum of the products of the samples.
     #[inline(always)]
     fn product(&self, other: &Self) -> i64 {

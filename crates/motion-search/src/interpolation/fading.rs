@@ -1,32 +1,42 @@
 //! Pictures that one of two frames hardly shows.
 
-use super::detail::CentredBlock;
 use super::rules::BLOCK;
 use crate::estimator::FrameView;
 use crate::simd::{InstructionSet, Instructions, Work};
 
 /// A frame with less than one part in so many of the detail of another shows nothing that could be found in it.
-const LEAST_PART: u64 = 8;
+pub(super) const LEAST_PART: u64 = 8;
+
+/// How far the samples are apart whose differences are detail.
+pub(super) const DISTANCE: usize = BLOCK;
 
 /// Whether one of two search frames has so little detail beside the other that no motion between them can be known: the
 /// picture fades in from a plain frame or out to one.
 pub(super) fn hides_motion(instructions: Instructions, frames: [&FrameView<'_>; 2]) -> bool {
-    let [previous, next] = frames.map(|frame| instructions.run(DetailOfFrame(frame)));
+    let [previous, next] = frames.map(|frame| instructions.run(Detail(frame)));
     LEAST_PART * previous.min(next) < previous.max(next)
 }
 
-/// The detail of all blocks of a frame.
-struct DetailOfFrame<'a>(&'a FrameView<'a>);
+/// The detail of a frame: how much its samples differ from those [`DISTANCE`] to the right and below.
+struct Detail<'a>(&'a FrameView<'a>);
 
-impl<E: InstructionSet> Work<E, u64> for DetailOfFrame<'_> {
+impl<E: InstructionSet> Work<E, u64> for Detail<'_> {
     #[inline(always)]
     fn run(self, _: E) -> u64 {
+        let Self(frame) = self;
         let mut detail = 0;
-        for y in (0..self.0.height()).step_by(BLOCK) {
-            for x in (0..self.0.width()).step_by(BLOCK) {
-                detail += u64::from(CentredBlock::load(self.0, (x as i32, y as i32), 0).detail());
-            }
+        for y in 0..frame.height() {
+            let row = frame.row(y);
+            let right = row.get(DISTANCE..).unwrap_or_default();
+            let below = if y + DISTANCE < frame.height() { frame.row(y + DISTANCE) } else { &[] };
+            detail += u64::from(difference(row, right) + difference(row, below));
         }
         detail
     }
+}
+
+/// The sum of the differences of the samples that both have.
+#[inline(always)]
+fn difference(one: &[u8], other: &[u8]) -> u32 {
+    one.iter().zip(other).map(|(a, b)| u32::from(a.abs_diff(*b))).sum()
 }

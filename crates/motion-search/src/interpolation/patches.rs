@@ -16,24 +16,22 @@ pub(crate) struct Mask {
 }
 
 impl Mask {
-    /// Those at `places`, of which there is one, and all at most `reach` away on each axis.
-    pub fn around(places: &[[i32; 2]], reach: i32) -> Self {
-        let limits = |axis: usize| {
-            let at = places.iter().map(|place| place[axis]);
-            at.fold((i32::MAX, i32::MIN), |(least, largest), at| (at.min(least), at.max(largest)))
-        };
-        let [(left, right), (top, bottom)] = [0, 1].map(limits);
-        let first = [left - reach, top - reach];
-        let size = [right + reach + 1 - first[0], bottom + reach + 1 - first[1]]
-            .map(|length| length.max(0) as usize);
-        let mut samples = vec![0; size[0] * size[1]];
-        for place in places {
-            for y in place[1] - reach..=place[1] + reach {
-                let from = (y - first[1]) as usize * size[0] + (place[0] - reach - first[0]) as usize;
-                samples[from..][..2 * reach as usize + 1].fill(1);
-            }
+    /// No samples of the rectangle from `first` to `last`.
+    pub fn empty(first: [i32; 2], last: [i32; 2]) -> Self {
+        let size = [0, 1].map(|axis| (last[axis] + 1 - first[axis]).max(0) as usize);
+        Self { first, size, samples: vec![0; size[0] * size[1]] }
+    }
+
+    /// Makes the samples at most `reach` away on each axis from one at `place` some of them, where they are in the rectangle.
+    pub fn add_around(&mut self, place: [i32; 2], reach: i32) {
+        let [columns, rows] = [0, 1].map(|axis| {
+            let at = place[axis] - self.first[axis];
+            let end = (at + reach + 1).clamp(0, self.size[axis] as i32) as usize;
+            ((at - reach).max(0) as usize).min(end)..end
+        });
+        for row in rows {
+            self.samples[row * self.size[0]..][columns.clone()].fill(1);
         }
-        Self { first, size, samples }
     }
 
     /// Leaves out the samples that are not `wanted`.

@@ -33,7 +33,10 @@ impl BlockSamples {
     pub fn differing(&self, other: &Self, most: u8) -> impl Iterator<Item = usize> {
         let pairs = self.0.as_flattened().iter().zip(other.0.as_flattened());
         // In most blocks there is none, and then one look at all is enough.
-        let largest = pairs.clone().map(|(a, b)| a.abs_diff(*b)).max().unwrap_or_default();
+        let mut largest = 0;
+        for (a, b) in pairs.clone() {
+            largest = largest.max(a.abs_diff(*b));
+        }
         let count = if largest > most { BLOCK * BLOCK } else { 0 };
         let differ = pairs.take(count).enumerate().filter(move |(_, (a, b))| a.abs_diff(**b) > most);
         differ.map(|(number, _)| number)

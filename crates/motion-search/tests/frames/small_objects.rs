@@ -150,6 +150,28 @@ fn small_objects_that_move_far_are_there_once() {
     }
 }
 
+/// Noise costs in every block what a small object costs in one.
+#[test]
+fn small_objects_in_noise_are_found() {
+    let size = (320, 160);
+    for (deviation, place, moved) in
+        [(0, [20, 20], [61, 33]), (5, [200, 90], [150, 110]), (8, [60, 120], [88, 91])]
+    {
+        let luma = scene(size, &grain(size), &[([place, moved], [15, 15], 235)]);
+        let mut noise = Noise::new(51);
+        // The sum of twelve numbers is nearly normal.
+        let mut noisy = |frame: &Frame| {
+            Frame::from_fn(size.0, size.1, |x, y| {
+                let sum: i32 = (0..12).map(|_| i32::from(noise.next()) - 128).sum();
+                (i32::from(frame.view().row(y)[x]) + deviation * sum / 256).clamp(0, 255) as u8
+            })
+        };
+        let luma = luma.each_ref().map(&mut noisy);
+        let patches = check_corrected(&luma, &found(&luma), &format!("deviation {deviation}"));
+        assert_eq!(patches.len(), 3, "deviation {deviation}");
+    }
+}
+
 /// Fields of any vectors, with objects that leave one place for another: every instruction set corrects them as the oracle does.
 fn check_corrected(luma: &[Frame; 2], field: &[MotionVector], what: &str) -> Vec<Patch> {
     let size = luma[0].view().size();

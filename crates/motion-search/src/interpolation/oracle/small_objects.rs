@@ -150,7 +150,9 @@ impl SearchedPair<'_> {
             let other = self.field[self.block_near(block, step)];
             u32::from(own.x.abs_diff(other.x)) + u32::from(own.y.abs_diff(other.y)) > MOST_UNLIKE
         };
-        own.cost >= LEAST_COST || is_unlike([1, 0]) || is_unlike([0, 1])
+        let costs: u64 = self.field.iter().map(|vector| u64::from(vector.cost)).sum();
+        let least = costs / self.field.len() as u64 + u64::from(LEAST_COST);
+        u64::from(own.cost) >= least || is_unlike([1, 0]) || is_unlike([0, 1])
     }
 
     /// Whether the motion around a sample explains it.

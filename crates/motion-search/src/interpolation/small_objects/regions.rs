@@ -128,6 +128,8 @@ impl RegionSearch {
     /// Marks the blocks that may show small objects, and those beside them. Returns whether there are any, and not too many.
     fn find_near(&mut self, Grid { columns, rows }: Grid, field: &[MotionVector]) -> bool {
         self.blocks.fill(BlockState::default());
+        let mean = field.iter().map(|vector| u64::from(vector.cost)).sum::<u64>() / field.len().max(1) as u64;
+        let is_cheap = |vector: &MotionVector| u64::from(vector.cost) < mean + u64::from(LEAST_COST);
         let mut suspects = 0;
         for (row, vectors) in field.chunks_exact(columns).enumerate() {
             let below = field[columns * (row + 1).min(rows - 1)..].iter();
@@ -137,7 +139,7 @@ impl RegionSearch {
                     axis(vector.x, other.x) + axis(vector.y, other.y) > MOST_UNLIKE
                 };
                 let right = &vectors[(column + 1).min(columns - 1)];
-                if vector.cost < LEAST_COST && !is_unlike(right) && !is_unlike(below) {
+                if is_cheap(vector) && !is_unlike(right) && !is_unlike(below) {
                     continue;
                 }
                 suspects += 1;

@@ -212,16 +212,15 @@ fn disturbed(found: &[MotionVector], longest: i16, share: u8, noise: &mut Noise)
     field
 }
 
-/// Frames of a size with `objects` between places: the corner from which each goes, that to which, its sides and its shade.
-fn scene(
-    (width, height): (usize, usize),
-    background: &[Frame; 2],
-    objects: &[([[i32; 2]; 2], [i32; 2], u8)],
-) -> [Frame; 2] {
+/// The corner from which an object goes, that to which, its sides and its shade.
+type Object = ([[i32; 2]; 2], [i32; 2], u8);
+
+/// Frames of a size with `objects`.
+fn scene((width, height): (usize, usize), background: &[Frame; 2], objects: &[Object]) -> [Frame; 2] {
     [0, 1].map(|number: usize| {
         Frame::from_fn(width, height, |x, y| {
             let [column, row] = [x, y].map(|at| at as i32);
-            let is_in = |(places, sides, _): &&([[i32; 2]; 2], [i32; 2], u8)| {
+            let is_in = |(places, sides, _): &&Object| {
                 let [left, top] = places[number];
                 (left..left + sides[0]).contains(&column) && (top..top + sides[1]).contains(&row)
             };
@@ -264,7 +263,7 @@ fn corrected_fields_and_patches_equal_the_oracle() {
         let (next, previous) = frames(content, size.0, size.1);
         let background = [previous, next];
         for number in 0..8 {
-            let mut any = |most: usize| usize::from(noise.next()) * (most + 1) >> 8;
+            let mut any = |most: usize| (usize::from(noise.next()) * (most + 1)) >> 8;
             let objects: Vec<_> = (0..number)
                 .map(|_| {
                     // Some lie partly outside, and some are larger than what counts as small.

@@ -100,12 +100,16 @@ fn measure(
             let next = (session.add_frame(search_frame.clone())?, search_frame);
             if let Some((slot, previous)) = newest.replace(next.clone()) {
                 session.start_search(slot, next.0, ())?;
-                let (_, found) = session.finish_search()?;
+                let (_, mut found) = session.finish_search()?;
                 session.release_frame(slot);
+                let pair = [&previous, &next.1];
+                cuts.push(searched.is_scene_cut(pair, &found.vectors)?);
+                let patches = searched.correct(pair, &mut found.vectors)?;
                 stages[1].push(start.elapsed());
-                reference.set_motion(&found.vectors)?;
-                maker.set_motion(&found.vectors)?;
-                cuts.push(searched.is_scene_cut([&previous, &next.1], &found.vectors)?);
+                for maker in [&mut reference, &mut maker] {
+                    maker.set_motion(&found.vectors)?;
+                    maker.set_patches(&patches)?;
+                }
             }
         }
         let Some(first) = number.checked_sub(1 + wait) else { continue };

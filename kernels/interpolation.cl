@@ -410,3 +410,51 @@ void choose_vectors(__global const uchar *previous, __global const uchar *next, 
         chosen[number] = best == STILL_KEY ? (PhaseVector)(0) : shared->vectors[best & STILL_KEY];
     }
 }
+
+// Where a patch is copied to: the same fields as the host's `PatchShape`. All but the mask is of whole luma samples or of pixels.
+typedef struct {
+    int first_x, first_y;   // the first sample of the mask, in search frames
+    int columns, rows;      // of the mask
+    int to_x, to_y;         // from the mask's place to that in the made frame, in luma samples
+    int away_x, away_y;     // from there to that in the frame that is copied, in pixels
+    int start_x, start_y;   // the pixels of the plane that it may cover
+    int end_x, end_y;
+    int halved_x, halved_y; // whether pixels have two luma samples on an axis
+    int halvings;           // how often frames were halved to be searched
+    int mask;               // the number of its first sample
+    int pixel;              // bytes
+    int padding;
+} PatchShape;
+
+// Whether the mask has the luma sample at (x, y).
+static inline bool covers(__global const uchar *masks, PatchShape patch, int x, int y)
+{
+    const int column = ((x - patch.to_x) >> patch.halvings) - patch.first_x;
+    const int row = ((y - patch.to_y) >> patch.halvings) - patch.first_y;
+    if (column < 0 || row < 0 || column >= patch.columns || row >= patch.rows)
+        return false;
+    return masks[patch.mask + row * patch.columns + column] != 0;
+}
+
+// Draws a patch over a plane or, of several planes of the same shape, plane number get_global_id(2): copies its pixels from the
+// frame that `from` has. A pixel is copied if the mask has one of its luma samples.
+__kernel void draw_patch(__global const uchar *from, __global const uchar *masks, __global uchar *made, PlanesShape plane,
+                         PatchShape patch)
+{
+    const int x = patch.start_x + (int)get_global_id(0), y = patch.start_y + (int)get_global_id(1);
+    if (x >= patch.end_x || y >= patch.end_y)
+        return;
+    bool is_covered = false;
+    for (int down = 0; down <= patch.halved_y; ++down) {
+        for (int right = 0; right <= patch.halved_x; ++right)
+            is_covered |= covers(masks, patch, (x << patch.halved_x) + right, (y << patch.halved_y) + down);
+    }
+    if (!is_covered)
+        return;
+    const size_t first = plane.first + (size_t)get_global_id(2) * plane.bytes;
+    const int column = clamp(x + patch.away_x, 0, plane.columns - 1), row = clamp(y + patch.away_y, 0, plane.rows - 1);
+    __global const uchar *source = from + first + (size_t)row * (size_t)plane.pitch + column * patch.pixel;
+    __global uchar *target = made + first + (size_t)y * (size_t)plane.pitch + x * patch.pixel;
+    for (int byte = 0; byte < patch.pixel; ++byte)
+        target[byte] = source[byte];
+}

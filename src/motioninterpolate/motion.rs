@@ -10,7 +10,7 @@ use motion_search::estimator::{
     BlockHandle, EstimateError, Frame, FrameView, Launching, MotionVector, Notice, Output, SetupError,
 };
 use motion_search::interpolation::{
-    FrameFormat, FrameMaker, FrameQuality, InterpolationError, LoadedPair, Phase, SceneCutThreshold,
+    FrameFormat, FrameMaker, FrameQuality, InterpolationError, LoadedPair, Patch, Phase, SceneCutThreshold,
     SearchInput, search_parameters,
 };
 use motion_search::native::Native;
@@ -60,6 +60,8 @@ struct FoundPair {
     motion: PairMotion,
     /// Of the frame before in the other.
     field: Option<Output>,
+    /// What is drawn over the frames between the two.
+    patches: Vec<Patch>,
     /// Nanoseconds of the input from one to the other.
     length: u64,
 }
@@ -294,20 +296,21 @@ impl MotionSearch {
             Ok(()) => self.loaded += 1,
             Err(error) => self.fall_back(error, frames)?,
         }
-        let field = match self.found.pop_front() {
+        let mut field = match self.found.pop_front() {
             Some(field) => field,
             None => self.session.finish_search()?.1,
         };
         let Some(searched) = self.release_first() else { return Ok(()) };
-        let vectors = &field.vectors;
-        if let Err(error) = self.maker.set_motion(vectors) {
-            self.fall_back(error, frames)?;
-            self.maker.set_motion(vectors).map_err(MotionError::Make)?;
-        }
         let Some(SearchedFrame { frame, .. }) = self.searched.front() else { return Ok(()) };
-        let is_cut = self.input.is_scene_cut([&searched.frame, frame], vectors)?;
+        let pair = [&searched.frame, frame];
+        let is_cut = self.input.is_scene_cut(pair, &field.vectors)?;
         let motion = if is_cut { PairMotion::SceneCut } else { PairMotion::Found };
-        self.ahead = Some(FoundPair { motion, field: Some(field), length });
+        let patches = if is_cut { Vec::new() } else { self.input.correct(pair, &mut field.vectors)? };
+        if let Err(error) = set_motion(&mut *self.maker, &field, &patches) {
+            self.fall_back(error, frames)?;
+            set_motion(&mut *self.maker, &field, &patches).map_err(MotionError::Make)?;
+        }
+        self.ahead = Some(FoundPair { motion, field: Some(field), patches, length });
         let first = first.filter(|_| before.is_none() && motion == PairMotion::Found);
         match first.map_or(Ok(()), |first| self.begin_ahead(first)) {
             Ok(()) => Ok(()),
@@ -428,18 +431,27 @@ impl MotionSearch {
             "{device} failed to make frames ({message}); continuing on {name}"
         )));
         self.maker = maker;
-        let ahead = self.ahead.as_ref().and_then(|ahead| ahead.field.as_ref());
-        let fields = [None, frames[0].and(self.pair.field.as_ref()), ahead];
-        for (planes, field) in frames.into_iter().zip(fields) {
+        let pairs = [None, frames[0].and(Some(&self.pair)), self.ahead.as_ref()];
+        for (planes, pair) in frames.into_iter().zip(pairs) {
             let Some(planes) = planes else { continue };
             self.maker.load_planes(planes).map_err(MotionError::Make)?;
-            if let Some(field) = field {
-                self.maker.set_motion(&field.vectors).map_err(MotionError::Make)?;
+            if let Some(FoundPair { field: Some(field), patches, .. }) = pair {
+                set_motion(&mut *self.maker, field, patches).map_err(MotionError::Make)?;
             }
         }
         self.loaded = frames.iter().flatten().count();
         Ok(())
     }
+}
+
+/// Tells `maker` how the pair that was loaded last moves.
+fn set_motion(
+    maker: &mut dyn FrameMaker,
+    field: &Output,
+    patches: &[Patch],
+) -> Result<(), InterpolationError> {
+    maker.set_motion(&field.vectors)?;
+    maker.set_patches(patches)
 }
 
 /// Why the motion of a frame is not found, or a frame not made.

@@ -91,7 +91,8 @@ fn no_frame_that_is_made_allocates_memory_of_the_size_of_a_frame() {
         let denoised = [("motiondenoise device=native threads=2".into(), 28)];
         for (element, expected) in interpolated.chain(denoised) {
             let (mut harness, bytes) = around(&element, 640, 480);
-            if element.starts_with("motioninterpolate") {
+            let is_interpolated = element.starts_with("motioninterpolate");
+            if is_interpolated {
                 harness.set_sink_caps_str("video/x-raw,framerate=60/1");
             }
             let (mut before, mut sent) = (0, 0);
@@ -101,6 +102,12 @@ fn no_frame_that_is_made_allocates_memory_of_the_size_of_a_frame() {
                     // Noise, which is to be taken out.
                     let random = (index * 30 + time as u32).wrapping_mul(0x9e37_79b9);
                     *sample = 100 + (random >> 29) as u8;
+                    // A small object that moves far, for the frames between.
+                    let (x, y) = (index % 640, index / 640);
+                    let left = 20 + 18 * time as u32;
+                    if is_interpolated && (100..112).contains(&y) && (left..left + 12).contains(&x) {
+                        *sample = 240;
+                    }
                 }
                 buffer.make_mut().set_pts(gst::ClockTime::from_mseconds(40) * time);
                 harness.push(buffer).unwrap();

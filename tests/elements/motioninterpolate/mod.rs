@@ -14,6 +14,7 @@ mod neighbours;
 mod packed;
 mod passing;
 mod scene_cuts;
+mod small_objects;
 mod speed;
 mod statistics;
 mod support;

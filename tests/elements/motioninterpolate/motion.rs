@@ -3,8 +3,8 @@
 use gst_video::prelude::*;
 use gst_video::{VideoFormat, VideoFrameRef, VideoInfo};
 use motion_search::compensation::Sampling;
-use motion_search::estimator::{Frame, MotionVector, SampleFormat, oracle as search};
-use motion_search::interpolation::{FrameQuality, Phase, oracle, search_parameters};
+use motion_search::estimator::{Frame, FrameView, SampleFormat};
+use motion_search::interpolation::{FrameQuality, Phase, oracle};
 
 use super::support::*;
 
@@ -58,14 +58,6 @@ fn planes(buffer: &gst::Buffer, info: &VideoInfo) -> (Vec<Frame>, Vec<Sampling>)
     (0..info.n_planes()).map(plane).unzip()
 }
 
-/// The field of one frame in the other.
-fn field(pair: [&[Frame]; 2]) -> Vec<MotionVector> {
-    let luma = pair.map(|planes| oracle::search_frame(&planes[0].view()));
-    let size = pair[0][0].view().size();
-    let parameters = search_parameters(size.0, size.1).unwrap();
-    search::hierarchical(&parameters, &luma[0].view(), &luma[1].view()).vectors
-}
-
 /// The samples of frames, plane by plane.
 fn samples_of(planes: &[Frame]) -> Vec<u32> {
     let samples = |frame: &Frame| {
@@ -80,27 +72,24 @@ fn samples_of(planes: &[Frame]) -> Vec<u32> {
 pub fn expected(
     quality: FrameQuality,
     info: &VideoInfo,
-    [previous, next]: [&gst::Buffer; 2],
+    frames: [&gst::Buffer; 2],
     phase: Phase,
 ) -> Vec<u32> {
-    let ((previous, samplings), (next, _)) = (planes(previous, info), planes(next, info));
-    let field = field([&previous, &next]);
-    let views = [&previous, &next].map(|planes| planes.iter().map(Frame::view).collect::<Vec<_>>());
-    samples_of(&oracle::interpolate([&views[0], &views[1]], &samplings, &field, quality, phase))
+    let frames = frames.map(|frame| planes(frame, info));
+    let views = views(&frames);
+    samples_of(&oracle::search_and_interpolate([&views[0], &views[1]], &frames[0].1, quality, phase))
 }
 
 /// What the oracle makes at `phase` between the second and the third of four frames, all of which count.
 pub fn expected_of_four(info: &VideoInfo, frames: [&gst::Buffer; 4], phase: Phase) -> Vec<u32> {
     let frames = frames.map(|frame| planes(frame, info));
-    let samplings = &frames[1].1;
-    let [before, between, after] = [0, 1, 2].map(|first| field([&frames[first].0, &frames[first + 1].0]));
-    let views = [1, 2].map(|number| frames[number].0.iter().map(Frame::view).collect::<Vec<_>>());
-    let neighbours = oracle::Neighbours {
-        luma: [0, 3].map(|number| frames[number].0[0].view()),
-        fields: [&before, &after],
-    };
-    let sources = [&views[0][..], &views[1]];
-    samples_of(&oracle::interpolate_with_neighbours(sources, samplings, &between, &neighbours, phase))
+    let views = views(&frames);
+    let views = std::array::from_fn(|number| &views[number][..]);
+    samples_of(&oracle::search_and_interpolate_with_neighbours(views, &frames[1].1, phase))
+}
+
+fn views(frames: &[(Vec<Frame>, Vec<Sampling>)]) -> Vec<Vec<FrameView<'_>>> {
+    frames.iter().map(|(planes, _)| planes.iter().map(Frame::view).collect()).collect()
 }
 
 /// The devices of these tests: the CPU, and where OpenCL is compiled in the one that OPENCL_TEST_DEVICE names, else PoCL.

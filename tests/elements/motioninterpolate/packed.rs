@@ -4,8 +4,8 @@
 use gst_video::prelude::*;
 use gst_video::{VideoFormat, VideoFrameRef, VideoInfo};
 use motion_search::compensation::Sampling;
-use motion_search::estimator::{Frame, oracle as search};
-use motion_search::interpolation::{FrameQuality, Phase, oracle, search_parameters};
+use motion_search::estimator::Frame;
+use motion_search::interpolation::{FrameQuality, Phase, oracle};
 
 use super::motion::devices;
 use super::support::*;
@@ -139,24 +139,13 @@ fn expected(
     phase: Phase,
 ) -> Vec<Frame> {
     let samplings = &frames[first].1;
-    let field = |first: usize| {
-        let luma = [0, 1].map(|number| oracle::search_frame(&frames[first + number].0[0].view()));
-        let size = frames[0].0[0].view().size();
-        let parameters = search_parameters(size.0, size.1).unwrap();
-        search::hierarchical(&parameters, &luma[0].view(), &luma[1].view()).vectors
-    };
-    let views = [0, 1].map(|number| frames[first + number].0.iter().map(Frame::view).collect::<Vec<_>>());
-    let sources = [&views[0][..], &views[1]];
-    let between = field(first);
-    if quality != FrameQuality::High {
-        return oracle::interpolate(sources, samplings, &between, quality, phase);
+    let views: Vec<Vec<_>> =
+        frames.iter().map(|(planes, _)| planes.iter().map(Frame::view).collect()).collect();
+    if quality == FrameQuality::High {
+        let four = [first - 1, first, first + 1, first + 2].map(|number| &views[number][..]);
+        return oracle::search_and_interpolate_with_neighbours(four, samplings, phase);
     }
-    let (before, after) = (field(first - 1), field(first + 1));
-    let neighbours = oracle::Neighbours {
-        luma: [first - 1, first + 2].map(|number| frames[number].0[0].view()),
-        fields: [&before, &after],
-    };
-    oracle::interpolate_with_neighbours(sources, samplings, &between, &neighbours, phase)
+    oracle::search_and_interpolate([&views[first], &views[first + 1]], samplings, quality, phase)
 }
 
 fn check(index: usize, size: (u32, u32), device: &str, qualities: &[(&str, FrameQuality)]) {

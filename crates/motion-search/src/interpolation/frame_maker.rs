@@ -1,6 +1,6 @@
 //! What makes frames, on the CPU or on a device.
 
-use super::Phase;
+use super::{Patch, Phase};
 use crate::compensation::{CompensationError, PlaneMut, Sampling};
 use crate::estimator::{
     BlockHandle, EstimateError, Frame, FrameView, Launching, MotionVector, Parameters, SampleFormat,
@@ -218,6 +218,13 @@ pub trait FrameMaker: Send {
     /// # Errors
     /// [`InterpolationError`] if it is not one of searched frames, or the device fails.
     fn set_motion(&mut self, field: &[MotionVector]) -> Result<(), InterpolationError>;
+
+    /// Takes the patches that are drawn over the frames between the two that were loaded last, as
+    /// [`SearchInput::correct`](super::SearchInput::correct) finds them. Until then there are none.
+    ///
+    /// # Errors
+    /// [`InterpolationError::Device`] if the device fails.
+    fn set_patches(&mut self, patches: &[Patch]) -> Result<(), InterpolationError>;
 
     /// Chooses the pair between which frames are made until the next frame is loaded, of those that were loaded since the maker was
     /// opened. Nothing may have begun.

@@ -10,8 +10,10 @@ use super::frame_maker::{FrameFormat, FrameMaker, FrameQuality, InterpolationErr
 use super::luma_points::LumaPoints;
 use super::mixing::Mixing;
 use super::overlap::{Both, Overlap, PlaneShape};
+use super::patches::{self, Patch};
 use super::projection::FoundField;
 use super::rules::{HalfVector, check_field, found_grid, grid, halvings, is_like_luma};
+use super::small_objects::MOST_PATCHES;
 use super::starts::{BlockEnds, Starts};
 use super::weighting::LoneEnds;
 use super::weighting::Weighting;
@@ -35,6 +37,8 @@ pub struct Interpolator {
     frames: Vec<KeptFrame>,
     /// Of each of them but the newest in the next.
     fields: Vec<FoundField>,
+    /// What is drawn over the frames between each of them and the next.
+    patches: Vec<Vec<Patch>>,
     pair: LoadedPair,
     /// The fields of the pair and of its neighbours, at the time of the made frame.
     projected: Vec<Vec<HalfVector>>,
@@ -115,6 +119,7 @@ impl Interpolator {
             grid,
             frames: (0..=pairs).map(frame).collect::<Result<_, SetupError>>()?,
             fields: (0..pairs).map(|_| FoundField::new(grid.blocks())).collect::<Result<_, _>>()?,
+            patches: vec![Vec::new(); pairs],
             pair: LoadedPair::Newest,
             projected: (0..pairs)
                 .map(|_| memory::values("a field", grid.blocks()))
@@ -172,6 +177,12 @@ impl Interpolator {
         }
     }
 
+    /// Draws the patches over plane `index`.
+    fn draw(&self, index: usize, sources: [&FrameView<'_>; 2], plane: &mut PlaneMut<'_>) {
+        let (patches, phase) = (&self.patches[self.previous()], self.starts.phase());
+        patches::draw(patches, phase, self.format.size, self.format.samplings[index], sources, plane);
+    }
+
     /// Writes a plane.
     fn write<S, const W: usize, const H: usize>(
         &self,
@@ -201,10 +212,14 @@ impl FrameMaker for Interpolator {
 
     fn load_frame(&mut self, planes: &[FrameView<'_>]) -> Result<(), InterpolationError> {
         self.format.check_all(planes)?;
-        let Self { instructions, threads, format, frames, fields, pair, .. } = self;
+        let Self { instructions, threads, format, frames, fields, patches, pair, .. } = self;
         *pair = LoadedPair::Newest;
         frames.rotate_left(1);
         fields.rotate_left(1);
+        patches.rotate_left(1);
+        if let Some(newest) = patches.last_mut() {
+            newest.clear();
+        }
         let Some(KeptFrame { luma, chroma, like_luma: others }) = frames.last_mut() else { return Ok(()) };
         threads.install(|| luma.fill(*instructions, &planes[0]));
         for (points, index) in others.iter_mut().zip(like_luma(format)) {
@@ -221,6 +236,14 @@ impl FrameMaker for Interpolator {
         check_field(size, field)?;
         if let Some(newest) = self.fields.last_mut() {
             newest.set(field, found_grid(size).columns, self.grid, halvings(size.0, size.1));
+        }
+        Ok(())
+    }
+
+    fn set_patches(&mut self, patches: &[Patch]) -> Result<(), InterpolationError> {
+        if let Some(newest) = self.patches.last_mut() {
+            newest.clear();
+            newest.extend(patches.iter().take(MOST_PATCHES).cloned());
         }
         Ok(())
     }
@@ -279,6 +302,7 @@ impl FrameMaker for Interpolator {
         }
         if let Some(made) = self.made_pairs.as_ref().filter(|_| index > 0) {
             self.threads.install(|| separate(made, index - 1, plane));
+            self.draw(index, sources, plane);
             return Ok(());
         }
         let (sampling, depth) = (self.format.samplings[index], self.format.samples.depth());
@@ -294,8 +318,9 @@ impl FrameMaker for Interpolator {
                 self.write(shape, points, plane);
             }
             (true, _) => self.write(shape, sources.map(|plane| DeepLuma(*plane)), plane),
-            _ => with_chroma(sampling, depth, MadeChroma { maker: self, shape, sources, plane }),
+            _ => with_chroma(sampling, depth, MadeChroma { maker: self, shape, sources, plane: &mut *plane }),
         });
+        self.draw(index, sources, plane);
         Ok(())
     }
 

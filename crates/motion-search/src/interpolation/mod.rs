@@ -8,11 +8,13 @@
 //! of the previous frame in the next one is projected to the time of the new frame, and each block chooses among the
 //! vectors around it the one whose two ends match best in the frames themselves.
 
+mod block_samples;
 mod cell_sources;
 mod cells;
 mod choice;
 mod chroma_pairs;
 mod detail;
+mod fading;
 mod frame_maker;
 mod interpolator;
 mod luma_points;
@@ -20,6 +22,7 @@ mod mixed_cells;
 mod mixing;
 pub mod oracle;
 mod overlap;
+mod patches;
 mod phase;
 mod projection;
 mod row_sums;
@@ -27,6 +30,7 @@ mod rules;
 mod scene_cut;
 mod search_frame;
 mod search_input;
+mod small_objects;
 mod starts;
 mod stored_samples;
 mod weighting;
@@ -36,6 +40,9 @@ pub(crate) use cells::{PlaneCell, RegisterCell};
 pub use frame_maker::{FrameFormat, FrameMaker, FrameQuality, InterpolationError, LoadedPair};
 pub use interpolator::Interpolator;
 pub(crate) use luma_points::LumaPoints;
+pub use patches::Patch;
+#[cfg(feature = "opencl")]
+pub(crate) use patches::PatchCopy;
 pub use phase::Phase;
 pub(crate) use row_sums::RowSums;
 pub(crate) use rules::{AHEAD, BLOCK, PREFETCHED, halved, halved_parameters, halvings, halvings_to};
@@ -46,4 +53,6 @@ pub use scene_cut::SceneCutThreshold;
 pub(crate) use scene_cut::{BlockVectors, FlatFrame, SceneCuts};
 pub(crate) use search_frame::SearchFrames;
 pub use search_input::SearchInput;
+#[cfg(feature = "opencl")]
+pub(crate) use small_objects::{MOST_MASK_SAMPLES, MOST_PATCHES};
 pub(crate) use stored_samples::BandMut;

@@ -1,6 +1,11 @@
 //! The definition of made frames in plain loops, a sample at a time. All other code makes the same frames.
 
+mod searched;
+mod small_objects;
 mod weighted;
+
+pub use searched::{search_and_interpolate, search_and_interpolate_with_neighbours};
+pub use small_objects::{correct, draw};
 
 use super::rules::{
     BLOCK, CHROMA_COST, HalfVector, LEAST_OVERLAP, MOST_BEYOND, MOTION_COST, SMOOTHNESS, STILL_DETAIL,

@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
+use super::fading;
+use super::patches::Patch;
 use super::rules::{BLOCK, check_field, halved, halvings};
 use super::scene_cut::{BlockVectors, FlatFrame, SceneCutThreshold, SceneCuts};
 use super::search_frame::SearchFrames;
+use super::small_objects::SmallObjects;
 use crate::compensation::CompensationError;
 use crate::estimator::{Algorithm, Frame, FrameView, MotionVector, Parameters, SetupError};
 use crate::simd::Instructions;
@@ -18,6 +21,7 @@ pub struct SearchInput {
     search_frames: SearchFrames,
     searched_size: (usize, usize),
     scene_cuts: SceneCuts,
+    small_objects: SmallObjects,
     threshold: SceneCutThreshold,
 }
 
@@ -46,6 +50,7 @@ impl SearchInput {
             search_frames: SearchFrames::new(size, halvings)?,
             searched_size,
             scene_cuts: SceneCuts::new(searched_size)?,
+            small_objects: SmallObjects::new(searched_size)?,
             threshold: SceneCutThreshold::default(),
         })
     }
@@ -99,5 +104,26 @@ impl SearchInput {
         let Self { instructions, threads, scene_cuts, threshold, .. } = self;
         Ok(threads
             .install(|| scene_cuts.is_cut(*instructions, frames, &field, (*threshold, FlatFrame::Scene))))
+    }
+
+    /// Corrects the field that was found for the previous of two frames in the next one, where frames are made between them:
+    /// without the vectors of a picture that one of them hardly shows, and without those of small objects. Returns what is
+    /// drawn of these.
+    ///
+    /// # Errors
+    /// As [`Self::is_scene_cut`].
+    pub fn correct(
+        &mut self,
+        [previous, next]: [&Frame; 2],
+        field: &mut [MotionVector],
+    ) -> Result<Vec<Patch>, CompensationError> {
+        check_field(self.size, field)?;
+        let frames = [&previous.view(), &next.view()];
+        frames.into_iter().try_for_each(|frame| self.search_frames.check(frame))?;
+        if fading::hides_motion(self.instructions, frames) {
+            field.fill(MotionVector::default());
+            return Ok(Vec::new());
+        }
+        Ok(self.small_objects.find(self.instructions, frames, field))
     }
 }

@@ -12,8 +12,8 @@ use motion_search::opencl::{DeviceKind, OpenClDevice, OpenClInterpolator};
 use test_support::{Content, Noise, deepened, frames, some_of};
 
 pub(crate) const HALVED: Sampling = Sampling { halved_x: true, halved_y: true, interleaved: false };
-const INTERLEAVED: Sampling = Sampling { interleaved: true, ..HALVED };
-const WIDE: Sampling = Sampling { halved_y: false, ..HALVED };
+pub(crate) const INTERLEAVED: Sampling = Sampling { interleaved: true, ..HALVED };
+pub(crate) const WIDE: Sampling = Sampling { halved_y: false, ..HALVED };
 
 /// Two frames of planes, and how these are sampled.
 pub(crate) struct Pair {
@@ -46,7 +46,7 @@ impl Pair {
         Self::with_luma([lettered(previous), lettered(next)], chroma, depth)
     }
 
-    fn with_luma(luma: [Frame; 2], chroma: &[Sampling], depth: u32) -> Self {
+    pub(crate) fn with_luma(luma: [Frame; 2], chroma: &[Sampling], depth: u32) -> Self {
         let (width, height) = luma[0].view().size();
         let mut noise = Noise::new(width as u32);
         let mut planes = |luma: Frame| {
@@ -67,12 +67,12 @@ impl Pair {
         self
     }
 
-    fn views(&self) -> [Vec<FrameView<'_>>; 2] {
+    pub(crate) fn views(&self) -> [Vec<FrameView<'_>>; 2] {
         self.frames.each_ref().map(|planes| planes.iter().map(Frame::view).collect())
     }
 
     /// The field that the search finds for the previous frame in the next one.
-    fn field(&self) -> Vec<MotionVector> {
+    pub(crate) fn field(&self) -> Vec<MotionVector> {
         let size = self.frames[0][0].view().size();
         let parameters = search_parameters(size.0, size.1).unwrap();
         let [previous, next] = self.frames.each_ref().map(|planes| oracle::search_frame(&planes[0].view()));
@@ -163,7 +163,8 @@ impl Pair {
     }
 }
 
-const QUALITIES: [FrameQuality; 3] = [FrameQuality::Fast, FrameQuality::Balanced, FrameQuality::High];
+pub(crate) const QUALITIES: [FrameQuality; 3] =
+    [FrameQuality::Fast, FrameQuality::Balanced, FrameQuality::High];
 
 /// What makes frames of a format, by name.
 pub(crate) type Makers = fn(&FrameFormat, FrameQuality) -> Vec<(String, Box<dyn FrameMaker>)>;
@@ -216,7 +217,7 @@ pub(crate) fn made(maker: &dyn FrameMaker, sources: [&[FrameView<'_>]; 2]) -> Ve
     sources[0].iter().enumerate().map(plane).collect()
 }
 
-const PHASES: [(u32, u32); 5] = [(1, 2), (1, 3), (2, 5), (4, 5), (63, 64)];
+pub(crate) const PHASES: [(u32, u32); 5] = [(1, 2), (1, 3), (2, 5), (4, 5), (63, 64)];
 
 fn check_sizes(makers: Makers, contents: &[Content]) {
     let sizes = [(1, 1), (2, 1), (1, 9), (7, 5), (8, 8), (9, 17), (16, 15), (33, 40), (65, 47)];

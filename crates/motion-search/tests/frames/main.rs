@@ -6,6 +6,7 @@ mod denoising_scenes;
 mod interpolated_streams;
 mod interpolation;
 mod scene_cuts;
+mod small_objects;
 
 /// Every OpenCL device that is wanted, with what is compiled for it kept.
 #[cfg(feature = "opencl")]

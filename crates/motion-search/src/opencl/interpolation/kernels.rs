@@ -8,11 +8,12 @@ use super::super::launcher::{self, Arg, Buffer, Event, KernelObject, Queue};
 use super::super::program::{self, KernelFile};
 use super::groups::{ChoiceShape, GroupedKernel, PLANE_GROUP, candidates};
 use super::layout::{FrameShape, InterpolationLayout, PlanesShape};
+use super::patches::{DevicePatches, PatchKernel, PatchedPlanes};
 use super::projection::{DeviceField, PhaseArg, ProjectionKernels};
 use super::weighting::{LoneEndBuffers, WeightingKernels};
 use crate::compensation::Sampling;
 use crate::estimator::SetupError;
-use crate::interpolation::{FrameFormat, FrameQuality, Phase, block_of};
+use crate::interpolation::{FrameFormat, FrameQuality, Patch, Phase, block_of};
 
 /// What an error calls these kernels.
 pub(super) const NAME: &str = "interpolation";
@@ -139,6 +140,11 @@ pub(super) struct InterpolationKernels {
     /// With [`FrameQuality::High`], the projection of a field to its second frame.
     costs_at_next: Option<Buffer>,
     chosen: Buffer,
+    draw_patch: PatchKernel,
+    /// All planes, those together that follow each other and are sampled alike.
+    patched: Vec<PatchedPlanes>,
+    /// The newest pair first.
+    patches: Vec<DevicePatches>,
     layout: Arc<InterpolationLayout>,
 }
 
@@ -174,9 +180,9 @@ impl InterpolationKernels {
         let (black, lower) = format.samples.levels();
         let high = format!("-D HIGH={}", u8::from(is_high));
         let shared = format!("-D ITEMS={items} -D LANES={lanes} {high}");
-        let planes = format.samplings.len();
+        let planes_count = format.samplings.len();
         let components =
-            if compares_chroma(format, quality) { chroma.pixel().max(planes - 1).min(2) } else { 0 };
+            if compares_chroma(format, quality) { chroma.pixel().max(planes_count - 1).min(2) } else { 0 };
         let of_sampling = |sampling: Sampling| {
             format!(
                 "-D HALVED_X={} -D HALVED_Y={} -D PIXEL={}",
@@ -208,7 +214,7 @@ impl InterpolationKernels {
         };
         let mut compensate_chroma = Vec::new();
         let is_luma = |index: &usize| layout.like_luma.contains(index);
-        let others: Vec<_> = (1..planes).filter(|index| !is_luma(index)).collect();
+        let others: Vec<_> = (1..planes_count).filter(|index| !is_luma(index)).collect();
         let are_alike = |a: &usize, b: &usize| a + 1 == *b && format.samplings[*a] == format.samplings[*b];
         for alike in others.chunk_by(are_alike) {
             let sampling = format.samplings[alike[0]];
@@ -222,6 +228,12 @@ impl InterpolationKernels {
                 Some(WeightingKernels::new(context, device, &*program, choice, fields, &layout)?)
             }
         };
+        let all_planes: Vec<_> = (0..planes_count).collect();
+        let patched = all_planes.chunk_by(are_alike).map(|alike| {
+            let (sampling, (width, height)) = (format.samplings[alike[0]], layout.planes[alike[0]].size);
+            let size = [width / sampling.pixel(), height, alike.len()];
+            PatchedPlanes { shape: layout.plane_shape(alike[0], sampling.pixel()), sampling, size }
+        });
         let blocks = layout.grid.blocks();
         let field = |_| DeviceField::new(context, device, &layout);
         let costs = || DeviceField::projection(context, device, &layout);
@@ -234,6 +246,9 @@ impl InterpolationKernels {
             weighting,
             compensate_luma: compensate(0, 1, Sampling::LUMA, "-D LUMA=1".into())?,
             compensate_chroma,
+            draw_patch: PatchKernel::new(device, &*interpolation, layout.halvings, format.samples.bytes())?,
+            patched: patched.collect(),
+            patches: (0..fields).map(|_| DevicePatches::new(context, device)).collect::<Result<_, _>>()?,
             fields: (0..fields).map(field).collect::<Result<_, _>>()?,
             costs_at_next: is_high.then(costs).transpose()?,
             chosen: device.buffer(context, "vectors", size_of::<[i16; 4]>() * blocks)?,
@@ -282,6 +297,14 @@ impl InterpolationKernels {
     /// Makes the field of the newest pair that of the pair before, and the place of the oldest one free.
     pub(super) fn advance(&mut self) {
         self.fields.rotate_right(1);
+        self.patches.rotate_right(1);
+        self.patches[0].clear();
+    }
+
+    /// Takes the patches of the newest pair, and writes their masks to `bytes`: returns where these are uploaded to, and how many
+    /// there are.
+    pub(super) fn set_patches(&mut self, patches: &[Patch], bytes: &mut [u8]) -> (&Buffer, usize) {
+        self.patches[0].set(patches, bytes)
     }
 
     /// Where the field of the newest pair is.
@@ -306,6 +329,7 @@ impl InterpolationKernels {
             self.projection.project(queue, &self.fields[field], shape, PhaseArg::new(phase, later))?;
         }
         let mut numbers = vec![phase.previous_weight() as i32];
+        let time = phase;
         let phase = PhaseArg::new(phase, 0);
         let ChoiceShape { items, lanes } = self.choice;
         let mut args = vec![Arg::Buffer(&previous.points), Arg::Buffer(&next.points)];
@@ -349,6 +373,10 @@ impl InterpolationKernels {
             let shapes = (shape, &of_chroma);
             // SAFETY: as above.
             unsafe { chroma.launch(queue, planes, (&vectors, made), shapes, &numbers)? };
+        }
+        let frames = [&previous.planes, &next.planes];
+        for planes in &self.patched {
+            self.draw_patch.draw(queue, &self.patches[field], time, frames, (planes, made))?;
         }
         queue.marker()
     }

@@ -3,6 +3,7 @@
 mod groups;
 mod kernels;
 mod layout;
+mod patches;
 mod projection;
 mod search_frames;
 mod weighting;
@@ -21,7 +22,8 @@ use crate::estimator::{
     BlockHandle, EstimateError, Frame, FrameView, Launching, MotionVector, PlaneCopy, SetupError, copy_planes,
 };
 use crate::interpolation::{
-    FrameFormat, FrameMaker, FrameQuality, InterpolationError, LoadedPair, Phase, check_field,
+    FrameFormat, FrameMaker, FrameQuality, InterpolationError, LoadedPair, MOST_MASK_SAMPLES, Patch, Phase,
+    check_field,
 };
 use crate::pace::{PATIENCE, Pace};
 use kernels::{DeviceFrame, FramesAround, InterpolationKernels, kept_frames};
@@ -77,6 +79,7 @@ struct Objects {
     /// The newest frame first.
     frames: Vec<UploadedFrame>,
     field: StagedBlock,
+    masks: StagedBlock,
     rooms: Vec<MadeRoom>,
     /// For frames in memory of the device.
     search_frames: Option<DeviceSearchFrames>,
@@ -174,6 +177,7 @@ impl OpenClInterpolator {
             kernels: InterpolationKernels::new(context, device, format, quality, layout.clone())?,
             frames: (0..kept_frames(quality)).map(frame).collect::<Result<_, _>>()?,
             field: staged(size_of::<MotionVector>() * layout.found.blocks())?,
+            masks: staged(MOST_MASK_SAMPLES)?,
             rooms: (0..DEPTH).map(room).collect::<Result<_, SetupError>>()?,
             search_frames,
             work,
@@ -211,8 +215,8 @@ impl OpenClInterpolator {
 
     /// Checks that no upload has failed.
     fn check_uploads(&self) -> launcher::Result<()> {
-        let Objects { frames, field, .. } = &*self.objects;
-        let staged = frames.iter().map(|frame| &frame.staging).chain([field]);
+        let Objects { frames, field, masks, .. } = &*self.objects;
+        let staged = frames.iter().map(|frame| &frame.staging).chain([field, masks]);
         staged.flat_map(|block| &block.read).try_for_each(Event::check)
     }
 
@@ -314,6 +318,22 @@ impl OpenClInterpolator {
         work.flush()
     }
 
+    /// Begins to upload the masks of `patches`.
+    fn upload_patches(&mut self, patches: &[Patch]) -> launcher::Result<()> {
+        let (allowed, watch) = (self.allowed(), self.context.watch());
+        watch.check()?;
+        let Objects { kernels, masks: staging, work, .. } = &mut *self.objects;
+        if let Some(read) = staging.read.take() {
+            watch.wait(&read, allowed)?;
+        }
+        // SAFETY: the device has read what was there before.
+        let bytes = unsafe { staging.host.as_mut_slice() };
+        let (masks, used) = kernels.set_patches(patches, bytes);
+        // SAFETY: as in `upload`.
+        staging.read = Some(unsafe { work.begin_write(masks, 0, &bytes[..used])? });
+        work.flush()
+    }
+
     fn queue_frame(&mut self, phase: Phase) -> launcher::Result<()> {
         self.context.watch().check()?;
         let begun = Instant::now();
@@ -386,6 +406,14 @@ impl FrameMaker for OpenClInterpolator {
     fn set_motion(&mut self, field: &[MotionVector]) -> Result<(), InterpolationError> {
         check_field(self.format.size, field)?;
         self.upload_field(field).map_err(|error| self.failed(error))
+    }
+
+    fn set_patches(&mut self, patches: &[Patch]) -> Result<(), InterpolationError> {
+        // Most pairs have none.
+        if patches.is_empty() {
+            return Ok(());
+        }
+        self.upload_patches(patches).map_err(|error| self.failed(error))
     }
 
     fn select(&mut self, pair: LoadedPair) -> Result<(), InterpolationError> {

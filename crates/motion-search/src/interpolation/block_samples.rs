@@ -1,0 +1,44 @@
+//! The samples of blocks of search frames, as they are.
+
+use super::rules::BLOCK;
+use crate::estimator::FrameView;
+
+/// The 8 x 8 samples of a block.
+pub(super) struct BlockSamples([[u8; BLOCK]; BLOCK]);
+
+impl BlockSamples {
+    /// Those of `frame` from `(x, y)` on. Outside the frame, its edge samples repeat.
+    #[inline(always)]
+    pub fn load(frame: &FrameView<'_>, (x, y): (i32, i32)) -> Self {
+        let mut samples = [[0; BLOCK]; BLOCK];
+        match frame.inside((x, y), (BLOCK, BLOCK)) {
+            Some((inside, stride)) => {
+                for (row, inside) in samples.iter_mut().zip(inside.chunks(stride)) {
+                    row.copy_from_slice(&inside[..BLOCK]);
+                }
+            }
+            None => {
+                for (row, y) in samples.iter_mut().zip(y..) {
+                    for (sample, x) in row.iter_mut().zip(x..) {
+                        *sample = frame.extended(x, y);
+                    }
+                }
+            }
+        }
+        Self(samples)
+    }
+
+    /// The numbers of the samples that differ from those of `other` by more than `most`.
+    #[inline(always)]
+    pub fn differing(&self, other: &Self, most: u8) -> impl Iterator<Item = usize> {
+        let pairs = self.0.as_flattened().iter().zip(other.0.as_flattened());
+        // In most blocks there is none, and then one look at all is enough.
+        let mut largest = 0;
+        for (a, b) in pairs.clone() {
+            largest = largest.max(a.abs_diff(*b));
+        }
+        let count = if largest > most { BLOCK * BLOCK } else { 0 };
+        let differ = pairs.take(count).enumerate().filter(move |(_, (a, b))| a.abs_diff(**b) > most);
+        differ.map(|(number, _)| number)
+    }
+}

@@ -13,16 +13,17 @@ use super::support::*;
 /// Whole blocks, of which enough lie inside.
 const LARGE: (u32, u32) = (96, 64);
 
-/// A frame of scene `scene`: texture, which is strong in every other square of 16 samples.
+/// A frame of scene `scene`: squares of 16 samples, of levels that only this scene has, with texture.
 fn scene_frame(info: &VideoInfo, scene: usize, time: u64) -> gst::Buffer {
     let mut buffer = frame(info, time);
     let stride = info.stride()[0] as usize;
     let mut map = buffer.get_mut().unwrap().map_writable().unwrap();
     for y in 0..info.height() as usize {
         for x in 0..info.width() as usize {
-            let is_strong = (x / 16 + y / 16 + scene).is_multiple_of(2);
-            let texture = (x * 7 + y * 13 + x * y + scene * 5) % 11;
-            map[y * stride + x] = (60 + if is_strong { 8 * texture } else { texture }) as u8;
+            let square = ((x / 16 + 31 * (y / 16) + 1009 * scene) as u32).wrapping_mul(0x9e37_79b1);
+            let level = (square ^ square >> 15).wrapping_mul(0x85eb_ca77) >> 25;
+            let texture = (x * 7 + y * 13 + x * y) % 11;
+            map[y * stride + x] = (40 + level as usize + texture) as u8;
         }
     }
     drop(map);

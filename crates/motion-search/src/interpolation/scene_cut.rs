@@ -33,6 +33,10 @@ const LEAST_AREAS: usize = 6;
 /// far to be found.
 const LEAST_PICTURE: usize = 10;
 
+/// The most kurtosis of what differs at the same place, about no difference. It is 3 for a normal distribution, and more the fewer
+/// samples have most of what differs: an object before a plain background, which has moved too far to be found.
+const MOST_KURTOSIS: u64 = 32;
+
 /// One in as many of the areas that count has structure in each frame at least where a flat frame is no scene.
 const LEAST_IN_BOTH: usize = 32;
 
@@ -127,6 +131,16 @@ impl<E: InstructionSet, V: Fn(usize, usize) -> (i32, i32)> Work<E, Comparison> f
 fn starts(range: &Range<usize>) -> impl ExactSizeIterator<Item = usize> + use<> {
     let end = (range.end + 1).saturating_sub(BLOCK).max(range.start);
     (range.start..end).step_by(STEP)
+}
+
+/// Whether nearly all that differs between the frames is in a small part of them.
+fn is_object([current, reference]: [&FrameView<'_>; 2]) -> bool {
+    let (width, height) = current.size();
+    let rows = (0..height).map(|y| current.row(y).iter().zip(reference.row(y)));
+    let squares = rows.flatten().map(|(a, b)| u64::from(a.abs_diff(*b)).pow(2));
+    let (second, fourth) =
+        squares.fold((0, 0), |(second, fourth), square| (second + square, fourth + square * square));
+    (width * height) as u64 * fourth > MOST_KURTOSIS * second * second
 }
 
 /// The columns and rows without bars beside the picture, which all scenes have in common: those between flat ones at either end of
@@ -236,6 +250,7 @@ impl SceneCuts {
         let is_flat = |structured| LEAST_IN_BOTH * structured < counted;
         if counted == 0
             || LEAST_AREAS * counted < areas
+            || is_object([&current, &reference])
             || flat == FlatFrame::PartOfScene && structured.into_iter().any(is_flat)
         {
             return false;
@@ -340,7 +355,13 @@ mod tests {
             }
         }
         let is_flat = structured.iter().any(|structured| 32 * structured < counted);
-        if counted == 0 || 6 * counted < areas || is_flat && flat == FlatFrame::PartOfScene {
+        let differences = |power: u32| -> i64 {
+            let places = (0..small_height).flat_map(|y| (0..small_width).map(move |x| (x, y)));
+            places.map(|(x, y)| (at(0, x, y) - at(1, x, y)).pow(power)).sum()
+        };
+        let is_object =
+            (small_width * small_height) as i64 * differences(4) > 32 * differences(2) * differences(2);
+        if is_object || counted == 0 || 6 * counted < areas || is_flat && flat == FlatFrame::PartOfScene {
             return false;
         }
         let all = 1024 * counted as i64;

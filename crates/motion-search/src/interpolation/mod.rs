@@ -54,5 +54,5 @@ pub(crate) use scene_cut::{BlockVectors, FlatFrame, SceneCuts};
 pub(crate) use search_frame::SearchFrames;
 pub use search_input::SearchInput;
 #[cfg(feature = "opencl")]
-pub(crate) use small_objects::{MOST_MASK_SAMPLES, MOST_PATCHES};
+pub(crate) use small_objects::MOST_PATCHES;
 pub(crate) use stored_samples::BandMut;

@@ -41,9 +41,8 @@ pub(super) const MOST_REGIONS: usize = 32;
 /// The most objects of a frame.
 pub(super) const MOST_OBJECTS: usize = 8;
 
-/// The most patches of a frame, and the most samples of their masks.
+/// The most patches of a frame.
 pub(crate) const MOST_PATCHES: usize = 3 * MOST_OBJECTS;
-pub(crate) const MOST_MASK_SAMPLES: usize = MOST_PATCHES * 80 * 80;
 
 /// How far the places of regions are moved to match them, on each axis.
 pub(super) const REACH: i32 = 4;

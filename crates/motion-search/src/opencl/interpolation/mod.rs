@@ -22,8 +22,7 @@ use crate::estimator::{
     BlockHandle, EstimateError, Frame, FrameView, Launching, MotionVector, PlaneCopy, SetupError, copy_planes,
 };
 use crate::interpolation::{
-    FrameFormat, FrameMaker, FrameQuality, InterpolationError, LoadedPair, MOST_MASK_SAMPLES, Patch, Phase,
-    check_field,
+    FrameFormat, FrameMaker, FrameQuality, InterpolationError, LoadedPair, Patch, Phase, check_field,
 };
 use crate::pace::{PATIENCE, Pace};
 use kernels::{DeviceFrame, FramesAround, InterpolationKernels, kept_frames};
@@ -177,7 +176,7 @@ impl OpenClInterpolator {
             kernels: InterpolationKernels::new(context, device, format, quality, layout.clone())?,
             frames: (0..kept_frames(quality)).map(frame).collect::<Result<_, _>>()?,
             field: staged(size_of::<MotionVector>() * layout.found.blocks())?,
-            masks: staged(MOST_MASK_SAMPLES)?,
+            masks: staged(patches::MOST_MASK_SAMPLES)?,
             rooms: (0..DEPTH).map(room).collect::<Result<_, SetupError>>()?,
             search_frames,
             work,

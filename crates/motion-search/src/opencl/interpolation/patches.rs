@@ -9,7 +9,10 @@ use super::groups::{GroupedKernel, PLANE_GROUP};
 use super::layout::PlanesShape;
 use crate::compensation::Sampling;
 use crate::estimator::SetupError;
-use crate::interpolation::{MOST_MASK_SAMPLES, MOST_PATCHES, Patch, PatchCopy, Phase};
+use crate::interpolation::{MOST_PATCHES, Patch, PatchCopy, Phase};
+
+/// The most samples of the masks of a pair of frames.
+pub(super) const MOST_MASK_SAMPLES: usize = MOST_PATCHES * 80 * 80;
 
 /// The patches of a pair of frames.
 pub(super) struct DevicePatches {

@@ -67,14 +67,16 @@ fn coarse_noise_is_taken_out_of_flat_areas() {
     }
 }
 
+/// Luma at a place and a time.
+type Level<'a> = &'a dyn Fn(Place, f64) -> f64;
+
 #[test]
 fn coarse_noise_is_taken_out_where_there_is_no_texture() {
     let inner: Part = (16..304, 16..176);
     let slope = |place: Place, time: f64| place.x / 3.0 + place.y / 8.0 + time;
     let dark = |place: Place, _: f64| 26.0 + 8.0 * (place.x / 40.0).sin() * (place.y / 50.0).cos();
     let flat = |_: Place, _: f64| 100.0;
-    let scenes: [(&str, &dyn Fn(Place, f64) -> f64); 3] =
-        [("slope", &slope), ("dark", &dark), ("flat", &flat)];
+    let scenes: [(&str, Level<'_>); 3] = [("slope", &slope), ("dark", &dark), ("flat", &flat)];
     for (name, clean) in scenes {
         for (blur, deviation, most) in [(0.9, 5.0, 0.57), (1.0, 7.0, 0.6), (1.5, 4.0, 0.66), (2.0, 3.0, 0.85)]
         {

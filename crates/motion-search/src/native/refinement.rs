@@ -42,7 +42,7 @@ const MULTIPLE: usize = 8;
 pub fn refine(job: &SearchJob<'_>, first: usize, vectors: &mut [MotionVector], pool: &RecordPool<Line>) {
     let rows = vectors.par_chunks_mut(job.parameters.grid().columns).enumerate();
     rows.for_each_init(
-        || by_cost!(job.parameters, C => Patch::new::<<C as Cost>::Sample>(job.parameters.block_size, pool)),
+        || by_cost!(job.parameters, C => RefinedPatch::new::<<C as Cost>::Sample>(job.parameters.block_size, pool)),
         |patch, (row, vectors)| {
             let row = first + row;
             by_cost!(job.parameters, C, run => run(
@@ -54,12 +54,12 @@ pub fn refine(job: &SearchJob<'_>, first: usize, vectors: &mut [MotionVector], p
 }
 
 /// The samples that a block is compared with, and its own.
-struct Patch {
+struct RefinedPatch {
     layout: PatchLayout,
     lines: PooledRecords<Line>,
 }
 
-/// The layout of a [`Patch`]. All its samples have one pitch, so that the filters are loops over all rows: what they make
+/// The layout of a [`RefinedPatch`]. All its samples have one pitch, so that the filters are loops over all rows: what they make
 /// of the end of a row and the beginning of the next is never compared.
 #[derive(Clone, Copy)]
 struct PatchLayout {
@@ -68,7 +68,7 @@ struct PatchLayout {
     pitch: usize,
 }
 
-/// The parts of a [`Patch`].
+/// The parts of a [`RefinedPatch`].
 struct PatchParts<'a, S: SearchSample> {
     /// The reference frame from three samples left of and above the block on, and the other planes of half samples,
     /// each from half a sample before the block's first row and column on.
@@ -144,7 +144,7 @@ impl PatchLayout {
     }
 }
 
-impl Patch {
+impl RefinedPatch {
     /// For blocks of `side` samples, with memory of `pool`.
     fn new<S: SearchSample>(side: usize, pool: &RecordPool<Line>) -> Self {
         let layout = PatchLayout::new(side);
@@ -276,7 +276,7 @@ fn filter<N: Copy, T>(points: &mut [T], [a, b, c, d, e, f]: [&[N]; TAPS], point:
 struct RefinedRow<'a, C> {
     job: &'a SearchJob<'a>,
     row: usize,
-    patch: &'a mut Patch,
+    patch: &'a mut RefinedPatch,
     vectors: &'a mut [MotionVector],
     cost: PhantomData<C>,
 }

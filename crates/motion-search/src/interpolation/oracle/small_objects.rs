@@ -12,18 +12,18 @@ use crate::estimator::{Frame, FrameView, Grid, MotionVector};
 use crate::interpolation::Phase;
 
 /// A place or a way: columns and rows.
-type Way = [i32; 2];
+type Offset = [i32; 2];
 
-fn add(a: Way, b: Way) -> Way {
+fn add(a: Offset, b: Offset) -> Offset {
     [a[0] + b[0], a[1] + b[1]]
 }
 
-fn subtract(a: Way, b: Way) -> Way {
+fn subtract(a: Offset, b: Offset) -> Offset {
     [a[0] - b[0], a[1] - b[1]]
 }
 
 /// All places from `first` to `last`, row by row.
-fn rectangle(first: Way, last: Way) -> impl Iterator<Item = Way> {
+fn rectangle(first: Offset, last: Offset) -> impl Iterator<Item = Offset> {
     (first[1]..=last[1]).flat_map(move |y| (first[0]..=last[0]).map(move |x| [x, y]))
 }
 
@@ -55,15 +55,15 @@ pub fn correct(frames: [&Frame; 2], field: &[MotionVector]) -> (Vec<MotionVector
 }
 
 /// Samples that the motion around them does not explain, in the order in which they were reached.
-struct Region {
-    samples: Vec<Way>,
+struct DefinedRegion {
+    samples: Vec<Offset>,
     /// How what is around them moves.
-    background: Way,
+    background: Offset,
 }
 
-impl Region {
+impl DefinedRegion {
     /// The first and the last column and row.
-    fn corners(&self) -> [Way; 2] {
+    fn corners(&self) -> [Offset; 2] {
         let of = |axis: usize| self.samples.iter().map(move |place| place[axis]);
         let least = |axis: usize| of(axis).min().unwrap_or_default();
         let largest = |axis: usize| of(axis).max().unwrap_or_default();
@@ -72,10 +72,10 @@ impl Region {
 }
 
 /// What moves from one region to another.
-struct Object<'a> {
-    from: &'a Region,
-    to: &'a Region,
-    motion: Way,
+struct DefinedObject<'a> {
+    from: &'a DefinedRegion,
+    to: &'a DefinedRegion,
+    motion: Offset,
     ratio: u32,
 }
 
@@ -87,16 +87,16 @@ struct SearchedPair<'a> {
 }
 
 impl SearchedPair<'_> {
-    fn sample(&self, frame: usize, [x, y]: Way) -> i32 {
+    fn sample(&self, frame: usize, [x, y]: Offset) -> i32 {
         self.frames[frame].extended(x, y).into()
     }
 
-    fn difference(&self, place: Way, motion: Way) -> i32 {
+    fn difference(&self, place: Offset, motion: Offset) -> i32 {
         (self.sample(0, place) - self.sample(1, add(place, motion))).abs()
     }
 
     /// The sum of the differences at `places`, carried along `motion`.
-    fn differences(&self, places: impl Iterator<Item = Way>, motion: Way) -> u32 {
+    fn differences(&self, places: impl Iterator<Item = Offset>, motion: Offset) -> u32 {
         places.map(|place| self.difference(place, motion) as u32).sum()
     }
 
@@ -117,7 +117,7 @@ impl SearchedPair<'_> {
     }
 
     /// The number of the block `right` and `down` from another, or of the one of the grid that is nearest to it.
-    fn block_near(&self, block: usize, [right, down]: Way) -> usize {
+    fn block_near(&self, block: usize, [right, down]: Offset) -> usize {
         let Grid { columns, rows } = self.grid;
         let column = ((block % columns) as i32 + right).clamp(0, columns as i32 - 1);
         let row = ((block / columns) as i32 + down).clamp(0, rows as i32 - 1);
@@ -139,14 +139,14 @@ impl SearchedPair<'_> {
     }
 
     /// The same in whole samples.
-    fn motion_around(&self, block: usize) -> Way {
+    fn motion_around(&self, block: usize) -> Offset {
         let (x, y) = self.vector_around(block);
         [x, y].map(|units| (i32::from(units) + 16) >> 5)
     }
 
     fn is_suspect(&self, block: usize) -> bool {
         let own = self.field[block];
-        let is_unlike = |step: Way| {
+        let is_unlike = |step: Offset| {
             let other = self.field[self.block_near(block, step)];
             u32::from(own.x.abs_diff(other.x)) + u32::from(own.y.abs_diff(other.y)) > MOST_UNLIKE
         };
@@ -156,8 +156,8 @@ impl SearchedPair<'_> {
     }
 
     /// Whether the motion around a sample explains it.
-    fn is_explained(&self, place: Way, motion: Way) -> bool {
-        let range = |frame: usize, [x, y]: Way| {
+    fn is_explained(&self, place: Offset, motion: Offset) -> bool {
+        let range = |frame: usize, [x, y]: Offset| {
             let around = || rectangle([x - 1, y - 1], [x + 1, y + 1]).map(|place| self.sample(frame, place));
             around().max().unwrap_or_default() - around().min().unwrap_or_default()
         };
@@ -165,20 +165,20 @@ impl SearchedPair<'_> {
         more <= 0 || 2 * more <= range(0, place).min(range(1, add(place, motion)))
     }
 
-    fn regions(&self) -> Vec<Region> {
+    fn regions(&self) -> Vec<DefinedRegion> {
         let blocks = self.grid.blocks();
         let suspects: Vec<_> = (0..blocks).filter(|&block| self.is_suspect(block)).collect();
         if BLOCKS_A_SUSPECT * suspects.len() > blocks {
             return Vec::new();
         }
         let (width, height) = self.frames[0].size();
-        let block_of = |[x, y]: Way| y as usize / BLOCK * self.grid.columns + x as usize / BLOCK;
+        let block_of = |[x, y]: Offset| y as usize / BLOCK * self.grid.columns + x as usize / BLOCK;
         let mut is_near = vec![false; blocks];
         for &block in &suspects {
             rectangle([-1, -1], [1, 1]).for_each(|step| is_near[self.block_near(block, step)] = true);
         }
         let all = || rectangle([0, 0], [width as i32 - 1, height as i32 - 1]);
-        let is_left = |&place: &Way| {
+        let is_left = |&place: &Offset| {
             is_near[block_of(place)] && !self.is_explained(place, self.motion_around(block_of(place)))
         };
         let mut left: Vec<_> = all().filter(is_left).collect();
@@ -188,11 +188,11 @@ impl SearchedPair<'_> {
             let mut at = 0;
             while let Some(&[x, y]) = samples.get(at) {
                 let is_reached =
-                    |place: &Way| place[0].abs_diff(x) <= GAP as u32 && place[1].abs_diff(y) <= GAP as u32;
+                    |place: &Offset| place[0].abs_diff(x) <= GAP as u32 && place[1].abs_diff(y) <= GAP as u32;
                 samples.extend(left.extract_if(.., |place| is_reached(place)));
                 at += 1;
             }
-            let region = Region { background: self.motion_around(block_of(samples[0])), samples };
+            let region = DefinedRegion { background: self.motion_around(block_of(samples[0])), samples };
             let [first, last] = region.corners();
             let is_small = (0..2).all(|axis| last[axis] - first[axis] < MOST_SIDE);
             if region.samples.len() >= LEAST_SAMPLES && is_small {
@@ -203,7 +203,7 @@ impl SearchedPair<'_> {
     }
 
     /// How much the samples of a region, `away` from its place, differ from those around it.
-    fn contrast(&self, frame: usize, region: &Region, away: Way) -> i32 {
+    fn contrast(&self, frame: usize, region: &DefinedRegion, away: Offset) -> i32 {
         let mut sum = 0;
         for &place in &region.samples {
             for step in [[1, 0], [-1, 0], [0, 1], [0, -1]] {
@@ -218,16 +218,17 @@ impl SearchedPair<'_> {
     }
 
     /// What moves from region `from` to region `to`, if an object does.
-    fn object<'a>(&self, from: &'a Region, to: &'a Region) -> Option<Object<'a>> {
-        let excess =
-            |region: &Region| self.contrast(0, region, [0, 0]) - self.contrast(1, region, region.background);
+    fn object<'a>(&self, from: &'a DefinedRegion, to: &'a DefinedRegion) -> Option<DefinedObject<'a>> {
+        let excess = |region: &DefinedRegion| {
+            self.contrast(0, region, [0, 0]) - self.contrast(1, region, region.background)
+        };
         if excess(from) <= 0 || excess(to) >= 0 {
             return None;
         }
         let are_alike = |a: i32, b: i32| a <= 3 * b && b <= 3 * a;
         let [first, last] = from.corners();
         let [to_first, to_last] = to.corners();
-        let side = |first: Way, last: Way, axis: usize| last[axis] - first[axis] + 5;
+        let side = |first: Offset, last: Offset, axis: usize| last[axis] - first[axis] + 5;
         let are_sides_alike = |axis| are_alike(side(first, last, axis), side(to_first, to_last, axis));
         if !are_alike(from.samples.len() as i32, to.samples.len() as i32)
             || !are_sides_alike(0)
@@ -236,7 +237,7 @@ impl SearchedPair<'_> {
             return None;
         }
         let middle = [0, 1].map(|axis| (to_first[axis] + to_last[axis] - first[axis] - last[axis]) >> 1);
-        let cost = |way: Way| self.differences(from.samples.iter().copied(), add(way, to.background));
+        let cost = |way: Offset| self.differences(from.samples.iter().copied(), add(way, to.background));
         let ways = rectangle([-REACH; 2], [REACH; 2]).map(|step| add(middle, step));
         let way = ways.min_by_key(|&way| cost(way))?;
         let motion = add(way, to.background);
@@ -245,17 +246,17 @@ impl SearchedPair<'_> {
             [from, to].map(|region| self.differences(region.samples.iter().copied(), region.background));
         let is_found = BETTER * cost(way) <= left[0] && BETTER * back <= left[1];
         let ratio = 1024 * (cost(way) + back) / (left[0] + left[1]).max(1);
-        is_found.then_some(Object { from, to, motion, ratio })
+        is_found.then_some(DefinedObject { from, to, motion, ratio })
     }
 
     /// The best of all pairs of regions.
-    fn objects<'a>(&self, regions: &'a [Region]) -> Vec<Object<'a>> {
+    fn objects<'a>(&self, regions: &'a [DefinedRegion]) -> Vec<DefinedObject<'a>> {
         let pairs = regions.iter().flat_map(|from| regions.iter().map(move |to| (from, to)));
         let mut all: Vec<_> = pairs.filter_map(|(from, to)| self.object(from, to)).collect();
         all.sort_by_key(|object| object.ratio);
-        let mut chosen: Vec<Object<'a>> = Vec::new();
+        let mut chosen: Vec<DefinedObject<'a>> = Vec::new();
         for object in all {
-            let is_used = |region: &Region| {
+            let is_used = |region: &DefinedRegion| {
                 let used = chosen.iter().flat_map(|object| [object.from, object.to]);
                 used.into_iter().any(|used| std::ptr::eq(used, region))
             };
@@ -267,7 +268,7 @@ impl SearchedPair<'_> {
     }
 
     /// The blocks that show a region.
-    fn blocks_near(&self, region: &Region) -> Vec<usize> {
+    fn blocks_near(&self, region: &DefinedRegion) -> Vec<usize> {
         let [first, last] = region.corners();
         let shows = |block: &usize| {
             let [column, row] = [block % self.grid.columns, block / self.grid.columns];
@@ -281,11 +282,11 @@ impl SearchedPair<'_> {
     }
 
     /// What is drawn of an object.
-    fn patches(&self, Object { from, to, motion, .. }: &Object<'_>) -> [Patch; 3] {
+    fn patches(&self, DefinedObject { from, to, motion, .. }: &DefinedObject<'_>) -> [Patch; 3] {
         let back = subtract(*motion, to.background);
         let all: Vec<_> =
             from.samples.iter().copied().chain(to.samples.iter().map(|&at| subtract(at, back))).collect();
-        let is_alike = |place: Way| self.difference(place, *motion) <= LEAST_DIFFERENCE.into();
+        let is_alike = |place: Offset| self.difference(place, *motion) <= LEAST_DIFFERENCE.into();
         [
             Patch { mask: extended(&from.samples, |_| true), motion: from.background, shown: Shown::Next },
             Patch { mask: extended(&to.samples, |_| true), motion: to.background, shown: Shown::Previous },
@@ -295,12 +296,13 @@ impl SearchedPair<'_> {
 }
 
 /// The samples up to [`EDGE`] away from those at `places` that are `wanted`.
-fn extended(places: &[Way], wanted: impl Fn(Way) -> bool) -> Mask {
+fn extended(places: &[Offset], wanted: impl Fn(Offset) -> bool) -> Mask {
     let of = |axis: usize| places.iter().map(move |place| place[axis]);
     let first = [0, 1].map(|axis| of(axis).min().unwrap_or_default() - EDGE);
     let last = [0, 1].map(|axis| of(axis).max().unwrap_or_default() + EDGE);
-    let has = |[x, y]: Way| {
-        let near = |place: &Way| place[0].abs_diff(x) <= EDGE as u32 && place[1].abs_diff(y) <= EDGE as u32;
+    let has = |[x, y]: Offset| {
+        let near =
+            |place: &Offset| place[0].abs_diff(x) <= EDGE as u32 && place[1].abs_diff(y) <= EDGE as u32;
         wanted([x, y]) && places.iter().any(near)
     };
     Mask {

@@ -11,11 +11,8 @@ use std::error::Error;
 use std::path::Path;
 
 use fastrand::Rng;
-use motion_search::backend::{self, DeviceSelector, Grouping};
 use motion_search::estimator::Frame;
-use motion_search::interpolation::{SearchInput, search_parameters};
-use motion_search::session::Session;
-use motion_search::tuning::{Kernel, Tuning};
+use test_support::CutSearch;
 use test_support::gstreamer::clips;
 
 /// The deviations of noise, in levels.
@@ -61,7 +58,7 @@ fn main() -> Result<()> {
     }
     let pairs = pairs(&scenes);
     let size = scenes[0].1.first().ok_or("no frames")?.view().size();
-    let mut searched = Searched::new(size)?;
+    let mut searched = CutSearch::new(size);
     let cuts = pairs.iter().filter(|pair| pair.is_cut).count();
     println!("missed of {cuts} cuts, found in {} pairs without a cut", pairs.len() - cuts);
     println!("| noise | {} |", DEVIATIONS.map(|deviation| deviation.to_string()).join(" | "));
@@ -78,7 +75,7 @@ fn main() -> Result<()> {
                     noisy(pair.frames[0], kind, deviation, &mut random),
                     noisy(pair.frames[1], kind, second, &mut random),
                 ];
-                if searched.is_cut(&frames)? != pair.is_cut {
+                if searched.is_cut(frames.each_ref()) != pair.is_cut {
                     errors[usize::from(!pair.is_cut)] += 1;
                     let what = if pair.is_cut { "missed" } else { "found" };
                     wrong.push(format!("{what}: {}, {kind:?} {deviation}", pair.name));
@@ -133,31 +130,4 @@ fn noisy(frame: &Frame, kind: Kind, deviation: f64, random: &mut Rng) -> Frame {
         };
         (level + noise).round().clamp(0.0, 255.0) as u8
     })
-}
-
-/// What searches frames of one size.
-struct Searched {
-    session: Session,
-    input: SearchInput,
-}
-
-impl Searched {
-    fn new(size: (usize, usize)) -> Result<Self> {
-        let parameters = search_parameters(size.0, size.1)?;
-        let tuning = Tuning { threads: Some(1), depth: Some(1), ..Tuning::default() };
-        let native = DeviceSelector::Native;
-        let (session, _) =
-            backend::open::<()>(&native, Kernel::Auto, &tuning, Grouping::default(), &parameters)?;
-        Ok(Self { session, input: SearchInput::new(size, 1)? })
-    }
-
-    fn is_cut(&mut self, [previous, next]: &[Frame; 2]) -> Result<bool> {
-        let previous = self.input.frame(&previous.view())?;
-        let next = self.input.frame(&next.view())?;
-        let slots = [self.session.add_frame(previous.clone())?, self.session.add_frame(next.clone())?];
-        self.session.start_search(slots[0], slots[1], ())?;
-        let (_, found) = self.session.finish_search()?;
-        slots.into_iter().for_each(|slot| self.session.release_frame(slot));
-        Ok(self.input.is_scene_cut([&previous, &next], &found.vectors)?)
-    }
 }

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use gst_video::VideoInfo;
 
 use super::settings::DenoiseSettings;
+use crate::settings::search_message;
 use crate::video::frame::{FrameLayout, PlaneError, frame_message};
 use crate::video::pool::{self, HeldBuffers};
 use crate::video::sequence::Leave;
@@ -35,9 +36,7 @@ impl DenoiseError {
     /// The error message for the bus about a frame of `info`.
     pub fn message(&self, info: &VideoInfo) -> gst::ErrorMessage {
         match self {
-            Self::Search(error) => {
-                gst::error_msg!(gst::LibraryError::Failed, ("The search failed: {error}"), ["{error:?}"])
-            }
+            Self::Search(error) => search_message(error),
             _ => frame_message(self, info),
         }
     }

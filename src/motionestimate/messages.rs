@@ -1,6 +1,7 @@
 //! Converts errors to messages for the bus.
 
 use super::stream::{Stream, StreamError};
+use crate::settings::search_message;
 
 /// When a frame is shown.
 #[derive(Debug)]
@@ -48,9 +49,7 @@ impl Times {
 pub fn stream_message(error: &StreamError, stream: &Stream) -> gst::ErrorMessage {
     match error {
         StreamError::Luma(error) => error.message(stream.info()),
-        StreamError::Search(error) => {
-            gst::error_msg!(gst::LibraryError::Failed, ("The search failed: {error}"), ["{error:?}"])
-        }
+        StreamError::Search(error) => search_message(error),
         StreamError::Attach(error) => {
             gst::error_msg!(gst::LibraryError::Failed, ("Cannot attach the vectors: {error}"), ["{error:?}"])
         }

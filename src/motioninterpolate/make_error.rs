@@ -3,6 +3,7 @@
 use gst_video::VideoInfo;
 
 use super::motion::MotionError;
+use crate::settings::search_message;
 use crate::video::frame::{PlaneError, frame_message};
 use motion_search::compensation::CompensationError;
 use motion_search::interpolation::InterpolationError;
@@ -25,9 +26,7 @@ impl MakeError {
     /// The error message for the bus about a frame of `info`.
     pub fn message(&self, info: &VideoInfo) -> gst::ErrorMessage {
         match self {
-            Self::Motion(MotionError::Search(error)) => {
-                gst::error_msg!(gst::LibraryError::Failed, ("The search failed: {error}"), ["{error:?}"])
-            }
+            Self::Motion(MotionError::Search(error)) => search_message(error),
             Self::Motion(MotionError::Make(error @ InterpolationError::Device(_))) => {
                 gst::error_msg!(gst::LibraryError::Failed, ("No frame can be made: {error}"), ["{error:?}"])
             }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use gst::prelude::*;
 
 use motion_search::backend::{Choice, TuningWarning};
-use motion_search::estimator::{Notice, SetupError};
+use motion_search::estimator::{EstimateError, Notice, SetupError};
 
 /// The debug text of an error: the compiler's log if a kernel did not build.
 fn setup_debug(error: &SetupError) -> String {
@@ -13,6 +13,11 @@ fn setup_debug(error: &SetupError) -> String {
         SetupError::KernelBuild { log, .. } => log.clone(),
         _ => format!("{error:?}"),
     }
+}
+
+/// The error message for the bus about a search that failed.
+pub fn search_message(error: &EstimateError) -> gst::ErrorMessage {
+    gst::error_msg!(gst::LibraryError::Failed, ("The search failed: {error}"), ["{error:?}"])
 }
 
 /// The error message for the bus.

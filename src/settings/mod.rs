@@ -26,7 +26,7 @@ mod opening;
 mod several;
 pub mod statistics;
 
-pub use messages::{PostedWarnings, setup_message, tell_notices};
+pub use messages::{PostedWarnings, search_message, setup_message, tell_notices};
 pub use missing::MissingFields;
 pub use opening::{OpenError, log_compilations, refuse, replace};
 pub use several::{MotionEstimateBalance, MotionEstimateOnDeviceFailure, MotionEstimateSplit};

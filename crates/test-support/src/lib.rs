@@ -6,6 +6,7 @@ use std::sync::Once;
 use motion_search::estimator::{Parameters, Window};
 
 mod cases;
+mod cuts;
 mod extent;
 mod frames;
 #[cfg(feature = "gstreamer")]
@@ -19,6 +20,7 @@ pub use cases::{
     CONTENTS, Case, Content, cases, deep, deep_case, frames, hierarchical_cases, sub_sample_cases,
     three_step_cases,
 };
+pub use cuts::CutSearch;
 pub use extent::{Extent, some_of};
 pub use frames::{Noise, deepened, eight_bits, in_memory_of, padded, reconstruct, stream, with_stride};
 pub use process::{in_own_process, program, with_environment, with_tuning_file};

@@ -88,7 +88,8 @@ pub fn expected_of_four(info: &VideoInfo, frames: [&gst::Buffer; 4], phase: Phas
     samples_of(&oracle::search_and_interpolate_with_neighbours(views, &frames[1].1, phase))
 }
 
-fn views(frames: &[(Vec<Frame>, Vec<Sampling>)]) -> Vec<Vec<FrameView<'_>>> {
+/// The planes of each of `frames`.
+pub fn views(frames: &[(Vec<Frame>, Vec<Sampling>)]) -> Vec<Vec<FrameView<'_>>> {
     frames.iter().map(|(planes, _)| planes.iter().map(Frame::view).collect()).collect()
 }
 

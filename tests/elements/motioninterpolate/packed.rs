@@ -7,7 +7,7 @@ use motion_search::compensation::Sampling;
 use motion_search::estimator::Frame;
 use motion_search::interpolation::{FrameQuality, Phase, oracle};
 
-use super::motion::devices;
+use super::motion::{devices, views};
 use super::support::*;
 
 const RATE: Rate = (25, 1);
@@ -139,8 +139,7 @@ fn expected(
     phase: Phase,
 ) -> Vec<Frame> {
     let samplings = &frames[first].1;
-    let views: Vec<Vec<_>> =
-        frames.iter().map(|(planes, _)| planes.iter().map(Frame::view).collect()).collect();
+    let views = views(frames);
     if quality == FrameQuality::High {
         let four = [first - 1, first, first + 1, first + 2].map(|number| &views[number][..]);
         return oracle::search_and_interpolate_with_neighbours(four, samplings, phase);

@@ -261,7 +261,7 @@ impl NoiseMap {
             };
             told.by_blocks(luma.len(), of_block);
             told.trust = by_luma.trust;
-            told.of_frame(levels, LowerQuartile::of_white(chroma[0].samples), 0);
+            told.of_frame(levels, LowerQuartile::of_white(chroma[0].samples));
             told.of_areas(areas, levels, chroma[0].samples);
         });
         of_chroma.follow(areas, told);

@@ -267,11 +267,11 @@ pub(super) fn noise_of(told: &mut [u64], quartile: LowerQuartile) -> Option<u64>
     (!told.is_empty()).then(|| *told.select_nth_unstable(at).1 * 256 / quartile.0)
 }
 
-/// Whether all that blocks of a frame tell is noise, however coarse: 15 of 16 tell at most as many times what the lower quartile
-/// of them tells. With noise blurred by 1.5 samples they tell 3 times as much; where textures are not found, and in what
-/// coding leaves, 7 times and more.
+/// All that blocks tell is noise if 15 of 16 tell at most as many times what the lower quartile of them tells. With noise
+/// blurred by 1.5 samples they tell 3 times as much; where textures are not found, and in what coding leaves, 7 times and more.
 const EVEN: u64 = 5;
 
+/// Whether all that blocks of a frame tell is noise, however coarse.
 pub(super) fn are_even(told: &mut [u64]) -> bool {
     let (quarter, most) = (told.len() / 4, told.len() * 15 / 16);
     !told.is_empty() && *told.select_nth_unstable(most).1 <= EVEN * *told.select_nth_unstable(quarter).1

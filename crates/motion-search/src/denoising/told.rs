@@ -132,18 +132,19 @@ impl Told {
             None => is_flat_repeat(*block) && !is_extreme(*block),
         };
         self.is_clean = REPEATS * self.asked().filter(is_repeat).count() > self.blocks.len();
-        self.of_frame(of_blocks, LowerQuartile::of_white(SAMPLES), 0);
+        let white = LowerQuartile::of_white(SAMPLES);
+        self.of_frame(of_blocks, white);
         let is_even = self.sorted[ALL].len() >= LEAST_OF_LEVEL && are_even(&mut self.sorted[ALL]);
         // Beside bars, or a slide, there may be noise.
-        let least = u64::from(self.is_clean);
         if self.is_clean {
-            self.of_frame(of_blocks, LowerQuartile::of_white(SAMPLES), least);
+            self.sorted.iter_mut().for_each(|told| told.retain(|noise| *noise > 0));
+            self.set_frame(white);
             if self.sorted[ALL].len() < LEAST_OF_LEVEL || !are_of_one_kind(&mut self.sorted[ALL]) {
                 self.frame.iter_mut().flatten().for_each(|noise| *noise = 0);
             }
         }
         if is_even && let Some(white) = self.white_of_flat(blocks) {
-            self.of_frame(of_blocks, LowerQuartile::of_coarse(white), least);
+            self.set_frame(LowerQuartile::of_coarse(white));
         }
         let found = self.where_found(|block| blocks[block].is_found(errors.of(block).difference(flickers)));
         let sure = found.or(self.frame[ALL].filter(|_| is_even));
@@ -235,16 +236,21 @@ impl Told {
         (2 * count >= telling.count() && variation > 0).then(|| 256 * white / variation)
     }
 
-    /// Sets the noise of the frame by the blocks that tell at least `least`.
-    pub fn of_frame(&mut self, levels: &[u8], quartile: LowerQuartile, least: u64) {
+    /// Sorts what blocks tell, and sets the noise of the frame by it.
+    pub fn of_frame(&mut self, levels: &[u8], quartile: LowerQuartile) {
         let mut sorted = std::mem::take(&mut self.sorted);
-        let asked = self.asked().map(|(block, told)| (block, told.filter(|noise| *noise >= least)));
-        Self::sort(&mut sorted, levels, asked);
+        Self::sort(&mut sorted, levels, self.asked());
+        self.sorted = sorted;
+        self.set_frame(quartile);
+    }
+
+    /// Sets the noise of the frame by what was sorted.
+    fn set_frame(&mut self, quartile: LowerQuartile) {
+        let sorted = &mut self.sorted;
         self.frame = std::array::from_fn(|level| {
             let is_told = level == ALL || sorted[level].len() >= LEAST_OF_LEVEL;
             is_told.then(|| noise_of(&mut sorted[level], quartile)).flatten()
         });
-        self.sorted = sorted;
         let most = MOST_OF_LEVEL * self.frame[ALL].unwrap_or(0);
         self.frame[..ALL].iter_mut().flatten().for_each(|noise| *noise = most.min(*noise));
     }

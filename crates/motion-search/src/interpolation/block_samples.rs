@@ -4,7 +4,7 @@ use super::rules::BLOCK;
 use crate::estimator::FrameView;
 
 /// The 8 x 8 samples of a block.
-pub(super) struct BlockSamples([[u8; BLOCK]; BLOCK]);
+pub(super) struct BlockSamples(pub [[u8; BLOCK]; BLOCK]);
 
 impl BlockSamples {
     /// Those of `frame` from `(x, y)` on. Outside the frame, its edge samples repeat.

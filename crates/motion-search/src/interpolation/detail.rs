@@ -1,5 +1,6 @@
 //! Areas of small frames less their mean, and how much of them is structure rather than noise.
 
+use super::block_samples::BlockSamples;
 use super::rules::BLOCK;
 use crate::estimator::FrameView;
 
@@ -25,29 +26,13 @@ pub(super) struct CentredBlock {
 }
 
 impl CentredBlock {
-    /// The area of `frame` from `(x, y)` on. Outside the frame, its edge samples repeat.
+    /// The area of `frame` from `place` on. Outside the frame, its edge samples repeat.
     ///
     /// What neighbouring samples have in common is structure: they differ by twice the variance of white noise, and 8 x 8 samples
     /// have 112 neighbours and 63 degrees of freedom.
     #[inline(always)]
-    pub fn load(frame: &FrameView<'_>, (x, y): (i32, i32)) -> Self {
-        let mut samples = [[0_i16; BLOCK]; BLOCK];
-        match frame.inside((x, y), (BLOCK, BLOCK)) {
-            Some((inside, stride)) => {
-                for (row, inside) in samples.iter_mut().zip(inside.chunks(stride)) {
-                    for (sample, inside) in row.iter_mut().zip(&inside[..BLOCK]) {
-                        *sample = i16::from(*inside);
-                    }
-                }
-            }
-            None => {
-                for (row, y) in samples.iter_mut().zip(y..) {
-                    for (sample, x) in row.iter_mut().zip(x..) {
-                        *sample = i16::from(frame.extended(x, y));
-                    }
-                }
-            }
-        }
+    pub fn load(frame: &FrameView<'_>, place: (i32, i32)) -> Self {
+        let mut samples = BlockSamples::load(frame, place).0.map(|row| row.map(i16::from));
         let sum: i16 = samples.as_flattened().iter().sum();
         let mean = (sum + 32) >> 6;
         samples.as_flattened_mut().iter_mut().for_each(|sample| *sample -= mean);

@@ -2,12 +2,9 @@
 
 use std::cell::RefCell;
 
-use motion_search::backend::{self, DeviceSelector, Grouping};
 use motion_search::estimator::{Frame, MotionVector};
 use motion_search::interpolation::{SceneCutThreshold, SearchInput, search_parameters};
-use motion_search::session::Session;
-use motion_search::tuning::{Kernel, Tuning};
-use test_support::{Noise, some_of};
+use test_support::{CutSearch, Noise, some_of};
 
 type Size = (usize, usize);
 
@@ -90,46 +87,20 @@ fn shot(
     })
 }
 
-/// What searches frames of one size, and tells cuts.
-struct Searched {
-    session: Session<()>,
-    input: SearchInput,
-}
-
 thread_local! {
     /// That of the size before, which most cases have.
-    static SEARCHED: RefCell<Option<(Size, Searched)>> = const { RefCell::new(None) };
-}
-
-impl Searched {
-    fn new(size: Size) -> Self {
-        let parameters = search_parameters(size.0, size.1).unwrap();
-        let (native, tuning) = (DeviceSelector::Native, Tuning::default());
-        let (session, _) =
-            backend::open(&native, Kernel::Auto, &tuning, Grouping::default(), &parameters).unwrap();
-        Self { session, input: SearchInput::new(size, 1).unwrap() }
-    }
-
-    fn is_cut(&mut self, percent: f64, [previous, next]: [&Frame; 2]) -> bool {
-        let Self { session, input } = self;
-        input.set_scene_cut_threshold(SceneCutThreshold::new(percent).unwrap());
-        let frames = [previous, next].map(|frame| input.frame(&frame.view()).unwrap());
-        let slots = frames.each_ref().map(|frame| session.add_frame(frame.clone()).unwrap());
-        session.start_search(slots[0], slots[1], ()).unwrap();
-        let ((), found) = session.finish_search().unwrap();
-        session.release_frames();
-        input.is_scene_cut(frames.each_ref(), &found.vectors).unwrap()
-    }
+    static SEARCHED: RefCell<Option<(Size, CutSearch)>> = const { RefCell::new(None) };
 }
 
 fn is_cut_at(percent: f64, frames: [&Frame; 2]) -> bool {
     let size = frames[0].view().size();
     SEARCHED.with_borrow_mut(|searched| {
         if searched.as_ref().is_none_or(|(of, _)| *of != size) {
-            *searched = Some((size, Searched::new(size)));
+            *searched = Some((size, CutSearch::new(size)));
         }
         let (_, searched) = searched.as_mut().unwrap();
-        searched.is_cut(percent, frames)
+        searched.input.set_scene_cut_threshold(SceneCutThreshold::new(percent).unwrap());
+        searched.is_cut(frames)
     })
 }
 

@@ -1,4 +1,4 @@
-//! Small objects that move by more than their size: found by what the motion around them does not explain.
+//! Small objects, found by what the motion around them does not explain.
 //!
 //! A vector of a block that a small object shares with its surroundings follows the surroundings, and between two places of the
 //! object both frames show what it passes: no choice of vectors by matches shows it there. So it is found as a whole, and drawn as
@@ -6,6 +6,7 @@
 
 mod pairs;
 mod regions;
+mod split;
 
 use super::patches::{Mask, Patch, Shown};
 use super::rules::{BLOCK, grid};
@@ -47,8 +48,11 @@ pub(crate) const MOST_PATCHES: usize = 3 * MOST_OBJECTS;
 /// How far the places of regions are moved to match them, on each axis.
 pub(super) const REACH: i32 = 4;
 
-/// What an object matches as another differs by at most one part of so many of what the motion around it leaves.
+/// An object matches if it differs by at most one part of so many of what the motion around it leaves.
 pub(super) const BETTER: u32 = 8;
+
+/// About how many samples of a region are compared to find out whether two places of an object share it.
+pub(super) const TRIED_SAMPLES: usize = 128;
 
 /// By how many samples regions are extended: their edges are soft.
 pub(super) const EDGE: i32 = 2;
@@ -105,6 +109,8 @@ impl SmallObjects {
     ) -> Vec<Patch> {
         let frames = FramePair(frames);
         let regions = self.regions.find(instructions, frames, field);
+        let parts = |region| split::split(frames, &[&region]).map_or_else(|| vec![region], Vec::from);
+        let regions: Vec<_> = regions.into_iter().flat_map(parts).collect();
         let objects = pairs::objects(frames, &regions);
         replace_vectors(frames, &objects, field);
         objects.iter().flat_map(|object| patches(frames, object)).collect()
@@ -115,7 +121,7 @@ impl SmallObjects {
 fn replace_vectors(frames: FramePair<'_>, objects: &[Object<'_>], field: &mut [MotionVector]) {
     let grid = grid(frames.0[0].width(), frames.0[0].height());
     let mut around = Vec::new();
-    for Region { first, last, .. } in objects.iter().flat_map(|object| [object.from, object.to]) {
+    for Region { first, last, .. } in objects.iter().flat_map(|object| [&object.from, &object.to]) {
         let range = |axis: usize, count: usize| {
             let block = |at: i32| (at.max(0) as usize / BLOCK).min(count - 1);
             block(first[axis] - EDGE)..=block(last[axis] + EDGE)
@@ -144,14 +150,19 @@ fn patches(frames: FramePair<'_>, object: &Object<'_>) -> [Patch; 3] {
     let moved = to.places().map(|place| subtract(place, way));
     from.places().chain(moved).for_each(|place| of_object.add_around(place, EDGE));
     of_object.retain(|place| frames.difference(place, *motion) <= LEAST_DIFFERENCE);
-    let of_region = |region: &Region<'_>, shown| {
+    let around = |region: &Region<'_>| {
         let mut mask = Mask::empty(region.first.map(|at| at - EDGE), region.last.map(|at| at + EDGE));
         region.places().for_each(|place| mask.add_around(place, EDGE));
-        Patch { mask, motion: region.background, shown }
+        mask
     };
+    // Where the object is in both frames no frame shows the background.
+    let [mut left, mut entered] = [around(from), around(to)];
+    let all_left = left.clone();
+    left.retain(|place| !entered.has(place));
+    entered.retain(|place| !all_left.has(place));
     [
-        of_region(from, Shown::Next),
-        of_region(to, Shown::Previous),
+        Patch { mask: left, motion: from.background, shown: Shown::Next },
+        Patch { mask: entered, motion: to.background, shown: Shown::Previous },
         Patch { mask: of_object, motion: *motion, shown: Shown::Nearer },
     ]
 }

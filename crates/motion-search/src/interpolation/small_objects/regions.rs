@@ -1,5 +1,6 @@
 //! Regions that the motion around them does not explain.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use super::super::block_samples::BlockSamples;
@@ -16,12 +17,13 @@ const SIDE: usize = AROUND as usize + 1;
 
 /// A label of a sample that the motion around its block does not explain, before it is known of which region it is. Regions have
 /// those after it.
-const UNEXPLAINED: u8 = 1;
+const UNBETTER: u8 = 1;
 
 /// Samples that the motion around them does not explain.
+#[derive(Clone)]
 pub(super) struct Region<'a> {
     /// Their places in the previous frame.
-    samples: &'a [[i16; 2]],
+    samples: Cow<'a, [[i16; 2]]>,
     /// The first and the last column and row.
     pub first: Way,
     pub last: Way,
@@ -34,7 +36,30 @@ pub(super) struct Region<'a> {
     pub excess: i32,
 }
 
-impl Region<'_> {
+impl<'a> Region<'a> {
+    /// Of these samples, with what is around it: samples that are outside.
+    pub fn new(
+        frames: FramePair<'_>,
+        samples: Cow<'a, [[i16; 2]]>,
+        background: Way,
+        is_outside: impl Fn(Way) -> bool,
+    ) -> Self {
+        let [first, last] = limits(&samples);
+        let places = || samples.iter().map(|place| place.map(i32::from));
+        let left = places().map(|place| u32::from(frames.difference(place, background))).sum();
+        let contrast = |frame: usize, away: Way| -> i32 {
+            let of_sample = |place: Way| -> i32 {
+                let own = frames.sample(frame, add(place, away));
+                let around = [[1, 0], [-1, 0], [0, 1], [0, -1]].map(|step| add(place, step));
+                let outside = around.into_iter().filter(|&other| is_outside(other));
+                outside.map(|other| i32::from(own.abs_diff(frames.sample(frame, add(other, away))))).sum()
+            };
+            places().map(of_sample).sum()
+        };
+        let excess = contrast(0, [0; 2]) - contrast(1, background);
+        Self { samples, first, last, background, left, excess }
+    }
+
     /// Where its samples are.
     #[inline]
     pub fn places(&self) -> impl Iterator<Item = Way> {
@@ -65,7 +90,7 @@ struct BlockState {
 /// Finds regions, with memory for one frame after the other.
 pub(super) struct RegionSearch {
     blocks: Vec<BlockState>,
-    /// Of each sample 0, [`UNEXPLAINED`], or the label of its region.
+    /// Of each sample 0, [`UNBETTER`], or the label of its region.
     labels: Vec<u8>,
     /// The samples of one region after the other.
     samples: Vec<[i16; 2]>,
@@ -101,26 +126,13 @@ impl RegionSearch {
         let Self { blocks, labels, samples } = self;
         let region = |(number, range): (u8, Range<usize>)| {
             let samples = &samples[range];
-            let places = || samples.iter().map(|place| place.map(i32::from));
             let [x, y] = samples[0].map(|at| at as usize / BLOCK);
             let background = blocks[y * grid.columns + x].background;
-            let [first, last] = limits(samples);
-            let left = places().map(|place| u32::from(frames.difference(place, background))).sum();
             let is_outside = |[x, y]: Way| {
                 let is_in_frame = (0..width as i32).contains(&x) && (0..height as i32).contains(&y);
-                !is_in_frame || labels[y as usize * width + x as usize] != UNEXPLAINED + 1 + number
+                !is_in_frame || labels[y as usize * width + x as usize] != UNBETTER + 1 + number
             };
-            let contrast = |frame: usize, away: Way| -> i32 {
-                let of_sample = |place: Way| -> i32 {
-                    let own = frames.sample(frame, add(place, away));
-                    let around = [[1, 0], [-1, 0], [0, 1], [0, -1]].map(|step| add(place, step));
-                    let outside = around.into_iter().filter(|&other| is_outside(other));
-                    outside.map(|other| i32::from(own.abs_diff(frames.sample(frame, add(other, away))))).sum()
-                };
-                places().map(of_sample).sum()
-            };
-            let excess = contrast(0, [0; 2]) - contrast(1, background);
-            Region { samples, first, last, background, left, excess }
+            Region::new(frames, samples.into(), background, is_outside)
         };
         (0..).zip(found).map(region).collect()
     }
@@ -164,10 +176,10 @@ impl RegionSearch {
                     continue;
                 }
                 for x in BLOCK * column..width.min(BLOCK * (column + 1)) {
-                    if self.labels[y * width + x] != UNEXPLAINED {
+                    if self.labels[y * width + x] != UNBETTER {
                         continue;
                     }
-                    let label = UNEXPLAINED + 1 + regions.len() as u8;
+                    let label = UNBETTER + 1 + regions.len() as u8;
                     let end = self.connect_one(label, used, [x as i16, y as i16], [width, height]);
                     let [first, last] = limits(&self.samples[used..end]);
                     let is_small = (0..2).all(|axis| last[axis] - first[axis] < MOST_SIDE);
@@ -207,7 +219,7 @@ impl RegionSearch {
             for y in (y - GAP).max(0)..=(y + GAP).min(height as i32 - 1) {
                 for x in (x - GAP).max(0)..=(x + GAP).min(width as i32 - 1) {
                     let near = &mut labels[y as usize * width + x as usize];
-                    if *near == UNEXPLAINED {
+                    if *near == UNBETTER {
                         *near = label;
                         samples[end] = [x as i16, y as i16];
                         end += 1;
@@ -255,7 +267,7 @@ impl<E: InstructionSet> Work<E> for Unexplained<'_> {
                 let place = add([x, y], [number % BLOCK, number / BLOCK].map(|at| at as i32));
                 let [column, row] = place.map(|at| at as usize);
                 if column < width && row < height && !is_explained(frames, place, block.background) {
-                    labels[row * width + column] = UNEXPLAINED;
+                    labels[row * width + column] = UNBETTER;
                     block.is_left = true;
                 }
             }

@@ -151,6 +151,46 @@ fn small_objects_are_there_once() {
     }
 }
 
+/// Shapes as thin as samples, which look different wherever they lie between samples.
+#[test]
+fn thin_objects_that_move_by_parts_of_a_sample_are_there_once() {
+    const SIZE: (usize, usize) = (192, 96);
+    let wings = |x: f64, y: f64| {
+        (3.0 - (y + x.abs() * 0.5 - 3.0).abs() - 2.0 * (x.abs() - 8.0).max(0.0)).clamp(0.0, 1.0)
+    };
+    let disc = |x: f64, y: f64| (4.5 - x.hypot(y)).clamp(0.0, 1.0);
+    let ring = |x: f64, y: f64| (1.5 - (x.hypot(y) - 6.0).abs()).clamp(0.0, 1.0);
+    let shapes: [&dyn Fn(f64, f64) -> f64; 3] = [&wings, &disc, &ring];
+    for (number, shape) in shapes.into_iter().enumerate() {
+        for way in [[18.5, 9.5], [-24.3, 4.7], [5.6, -3.2], [0.4, 11.7]] {
+            let scene = |time: f64| {
+                Frame::from_fn(SIZE.0, SIZE.1, |x, y| {
+                    let (x, y) = (x as f64, y as f64);
+                    let sky = 190.0 + x / 12.0 - y / 6.0 + 6.0 * (x / 31.0).sin();
+                    let covered = shape(x - 96.0 - way[0] * time, y - 48.0 - way[1] * time);
+                    (sky + (35.0 - sky) * covered).round() as u8
+                })
+            };
+            let luma = [-1.5, -0.5, 0.5, 1.5].map(scene);
+            let error = |made: &[u8], expected: &Frame| -> u64 {
+                made.iter().zip(samples(expected)).map(|(a, b)| u64::from(a.abs_diff(b)).pow(2)).sum()
+            };
+            for (quality, thirds) in made_thirds(&luma) {
+                for (index, made) in thirds.iter().enumerate() {
+                    let expected = scene([-1.0, 1.0][index] / 6.0);
+                    let mean = Frame::from_fn(SIZE.0, SIZE.1, |x, y| {
+                        let [a, b] = [1, 2].map(|frame: usize| u16::from(luma[frame].view().row(y)[x]));
+                        ((a * [2, 1][index] + b * [1, 2][index] + 1) / 3) as u8
+                    });
+                    let [error, of_mean] = [error(made, &expected), error(&samples(&mean), &expected)];
+                    let what = format!("shape {number} by {way:?}, third {index}, {quality:?}");
+                    assert!(4 * error <= of_mean, "{error} of {of_mean}: {what}");
+                }
+            }
+        }
+    }
+}
+
 /// Noise costs in every block what a small object costs in one.
 #[test]
 fn small_objects_in_noise_are_found() {

@@ -7,7 +7,7 @@ use super::super::patches::{Mask, Patch, Shown};
 use super::super::rules::{BLOCK, grid, halvings};
 use super::super::small_objects::{
     AROUND, BETTER, BLOCKS_A_SUSPECT, EDGE, GAP, LEAST_COST, LEAST_DIFFERENCE, LEAST_SAMPLES, MOST_OBJECTS,
-    MOST_REGIONS, MOST_SIDE, MOST_UNLIKE, REACH, TRIED_SAMPLES,
+    MOST_REGIONS, MOST_SIDE, MOST_UNLIKE, PLAINER, REACH, TRIED_SAMPLES,
 };
 use crate::compensation::Sampling;
 use crate::estimator::{Frame, FrameView, Grid, MotionVector};
@@ -103,9 +103,18 @@ impl SearchedPair<'_> {
         (self.sample(0, place) - self.sample(1, add(place, motion))).abs()
     }
 
-    /// The sum of the differences at `places`, carried along `motion`.
-    fn differences(&self, places: impl Iterator<Item = Offset>, motion: Offset) -> u32 {
-        places.map(|place| self.difference(place, motion) as u32).sum()
+    /// The range of the 3 × 3 samples around the one of a frame that is nearest to a place.
+    fn range(&self, frame: usize, [x, y]: Offset) -> i32 {
+        let (width, height) = self.frames[frame].size();
+        let [x, y] = [x.clamp(0, width as i32 - 1), y.clamp(0, height as i32 - 1)];
+        let around = || rectangle([x - 1, y - 1], [x + 1, y + 1]).map(|place| self.sample(frame, place));
+        around().max().unwrap_or_default() - around().min().unwrap_or_default()
+    }
+
+    /// The difference less half the greater range, if it is more.
+    fn mismatch(&self, place: Offset, motion: Offset) -> i32 {
+        let range = self.range(0, place).max(self.range(1, add(place, motion)));
+        (self.difference(place, motion) - range / 2).max(0)
     }
 
     /// How much the samples of a frame differ from those a block to the right and below.
@@ -165,12 +174,8 @@ impl SearchedPair<'_> {
 
     /// Whether the motion around a sample explains it.
     fn is_explained(&self, place: Offset, motion: Offset) -> bool {
-        let range = |frame: usize, [x, y]: Offset| {
-            let around = || rectangle([x - 1, y - 1], [x + 1, y + 1]).map(|place| self.sample(frame, place));
-            around().max().unwrap_or_default() - around().min().unwrap_or_default()
-        };
         let more = self.difference(place, motion) - i32::from(LEAST_DIFFERENCE);
-        more <= 0 || 2 * more <= range(0, place).min(range(1, add(place, motion)))
+        more <= 0 || 2 * more <= self.range(0, place).min(self.range(1, add(place, motion)))
     }
 
     fn regions(&self) -> Vec<DefinedRegion> {
@@ -258,7 +263,7 @@ impl SearchedPair<'_> {
         let between: HashSet<_> = by_columns.intersection(&by_rows).copied().collect();
         let tried: Vec<_> =
             all.samples.iter().copied().step_by(all.samples.len() / TRIED_SAMPLES + 1).collect();
-        let left = self.differences(tried.iter().copied(), background);
+        let left: u32 = tried.iter().map(|&place| self.difference(place, background) as u32).sum();
         let cost = |way: Offset| {
             let motion = add(way, background);
             let of_sample = |&place: &Offset| {
@@ -318,13 +323,22 @@ impl SearchedPair<'_> {
             return None;
         }
         let middle = [0, 1].map(|axis| (to_first[axis] + to_last[axis] - first[axis] - last[axis]) >> 1);
-        let cost = |way: Offset| self.differences(from.samples.iter().copied(), add(way, to.background));
+        let contrasts = [from, to]
+            .map(|region| [self.contrast(0, region, [0, 0]), self.contrast(1, region, region.background)]);
+        let is_plain =
+            PLAINER * contrasts[0][1] <= contrasts[0][0] && PLAINER * contrasts[1][0] <= contrasts[1][1];
+        let sum = |places: &[Offset], motion: Offset| -> u32 {
+            let of =
+                |place| if is_plain { self.mismatch(place, motion) } else { self.difference(place, motion) };
+            places.iter().map(|&place| of(place) as u32).sum()
+        };
+        let cost = |way: Offset| sum(&from.samples, add(way, to.background));
         let ways = rectangle([-REACH; 2], [REACH; 2]).map(|step| add(middle, step));
         let way = ways.min_by_key(|&way| cost(way))?;
         let motion = add(way, to.background);
-        let back = self.differences(to.samples.iter().map(|&place| subtract(place, way)), motion);
-        let left =
-            [from, to].map(|region| self.differences(region.samples.iter().copied(), region.background));
+        let entered: Vec<_> = to.samples.iter().map(|&place| subtract(place, way)).collect();
+        let back = sum(&entered, motion);
+        let left = [from, to].map(|region| sum(&region.samples, region.background));
         let is_found = BETTER * cost(way) <= left[0] && BETTER * back <= left[1];
         let ratio = 1024 * (cost(way) + back) / (left[0] + left[1]).max(1);
         is_found.then_some((motion, ratio))
@@ -386,7 +400,10 @@ impl SearchedPair<'_> {
         let back = subtract(*motion, to.background);
         let all: Vec<_> =
             from.samples.iter().copied().chain(to.samples.iter().map(|&at| subtract(at, back))).collect();
-        let is_alike = |place: Offset| self.difference(place, *motion) <= LEAST_DIFFERENCE.into();
+        let is_alike = |place: Offset| {
+            self.difference(place, *motion) <= LEAST_DIFFERENCE.into()
+                || all.contains(&place) && self.mismatch(place, *motion) <= LEAST_DIFFERENCE.into()
+        };
         let is_near = |region: &DefinedRegion, [x, y]: Offset| {
             let is_near =
                 |place: &Offset| place[0].abs_diff(x) <= EDGE as u32 && place[1].abs_diff(y) <= EDGE as u32;

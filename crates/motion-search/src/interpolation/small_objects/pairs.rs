@@ -1,7 +1,7 @@
 //! Pairs of regions between which objects move.
 
 use super::split::split;
-use super::{BETTER, FramePair, MOST_OBJECTS, REACH, Region, Way, add, subtract};
+use super::{BETTER, FramePair, MOST_OBJECTS, PLAINER, REACH, Region, Way, add, subtract};
 
 /// An object that moves from one region to another.
 pub(super) struct Object<'a> {
@@ -13,8 +13,8 @@ pub(super) struct Object<'a> {
 
 /// What moves between regions, the best matches first; no region is of two objects.
 pub(super) fn objects<'a>(frames: FramePair<'_>, regions: &[Region<'a>]) -> Vec<Object<'a>> {
-    let departures = regions.iter().filter(|region| region.excess > 0);
-    let arrivals = || regions.iter().filter(|region| region.excess < 0);
+    let departures = regions.iter().filter(|region| region.excess() > 0);
+    let arrivals = || regions.iter().filter(|region| region.excess() < 0);
     let pairs = departures.flat_map(|from| arrivals().map(move |to| [from, to]));
     let mut all: Vec<_> =
         pairs.filter_map(|pair| found(frames, pair).map(|(motion, ratio)| (pair, motion, ratio))).collect();
@@ -53,17 +53,25 @@ fn found(frames: FramePair<'_>, [from, to]: [&Region<'_>; 2]) -> Option<(Way, u3
     if !are_alike(from.count(), to.count()) || !are_sides_alike(0) || !are_sides_alike(1) {
         return None;
     }
+    let is_plain = [from.contrast, [to.contrast[1], to.contrast[0]]]
+        .into_iter()
+        .all(|[object, background]| PLAINER * background <= object);
+    let cost_of = |place: Way, motion: Way| {
+        u32::from(if is_plain { frames.mismatch(place, motion) } else { frames.difference(place, motion) })
+    };
+    let [left, to_left] =
+        [from, to].map(|region| region.places().map(|place| cost_of(place, region.background)).sum::<u32>());
     // From centre to centre, where the background is still.
     let first = subtract(add(to.first, to.last), add(from.first, from.last)).map(|twice| twice >> 1);
     // What matches worse is no object.
-    let (mut best, mut least) = (None, from.left / BETTER + 1);
+    let (mut best, mut least) = (None, left / BETTER + 1);
     for down in -REACH..=REACH {
         for right in -REACH..=REACH {
             let way = add(first, [right, down]);
             let motion = add(way, to.background);
             let mut cost = 0;
             for place in from.places() {
-                cost += u32::from(frames.difference(place, motion));
+                cost += cost_of(place, motion);
                 if cost >= least {
                     break;
                 }
@@ -75,7 +83,7 @@ fn found(frames: FramePair<'_>, [from, to]: [&Region<'_>; 2]) -> Option<(Way, u3
     }
     let way = best?;
     let motion = add(way, to.background);
-    let back: u32 = to.places().map(|place| u32::from(frames.difference(subtract(place, way), motion))).sum();
-    let ratio = 1024 * (least + back) / (from.left + to.left).max(1);
-    (BETTER * back <= to.left).then_some((motion, ratio))
+    let back: u32 = to.places().map(|place| cost_of(subtract(place, way), motion)).sum();
+    let ratio = 1024 * (least + back) / (left + to_left).max(1);
+    (BETTER * back <= to_left).then_some((motion, ratio))
 }

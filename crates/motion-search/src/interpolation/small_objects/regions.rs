@@ -8,7 +8,7 @@ use super::{
     AROUND, BLOCK, BLOCKS_A_SUSPECT, FramePair, GAP, LEAST_COST, LEAST_DIFFERENCE, LEAST_SAMPLES,
     MOST_REGIONS, MOST_SIDE, MOST_UNLIKE, Way, add, grid,
 };
-use crate::estimator::{FrameView, Grid, MotionVector, SetupError};
+use crate::estimator::{Grid, MotionVector, SetupError};
 use crate::memory;
 use crate::simd::{InstructionSet, Instructions, Work};
 
@@ -29,11 +29,8 @@ pub(super) struct Region<'a> {
     pub last: Way,
     /// How what is around it moves.
     pub background: Way,
-    /// What that leaves of differences.
-    pub left: u32,
-    /// The contrast of the region in the previous frame less that in the next one. An object was there, or will be if it is negative,
-    /// and the other frame shows that the background goes on.
-    pub excess: i32,
+    /// How much its samples differ from those around it, in the previous frame, and in the next one, where the background has gone on.
+    pub contrast: [i32; 2],
 }
 
 impl<'a> Region<'a> {
@@ -46,7 +43,6 @@ impl<'a> Region<'a> {
     ) -> Self {
         let [first, last] = limits(&samples);
         let places = || samples.iter().map(|place| place.map(i32::from));
-        let left = places().map(|place| u32::from(frames.difference(place, background))).sum();
         let contrast = |frame: usize, away: Way| -> i32 {
             let of_sample = |place: Way| -> i32 {
                 let own = frames.sample(frame, add(place, away));
@@ -56,8 +52,13 @@ impl<'a> Region<'a> {
             };
             places().map(of_sample).sum()
         };
-        let excess = contrast(0, [0; 2]) - contrast(1, background);
-        Self { samples, first, last, background, left, excess }
+        let contrast = [contrast(0, [0; 2]), contrast(1, background)];
+        Self { samples, first, last, background, contrast }
+    }
+
+    /// More than 0 if an object was there and is gone in the next frame, less if one will be there.
+    pub fn excess(&self) -> i32 {
+        self.contrast[0] - self.contrast[1]
     }
 
     /// Where its samples are.
@@ -116,7 +117,7 @@ impl RegionSearch {
         frames: FramePair<'_>,
         field: &[MotionVector],
     ) -> Vec<Region<'_>> {
-        let (width, height) = frames.0[0].size();
+        let (width, height) = frames.frames[0].size();
         let grid = grid(width, height);
         if !self.find_near(grid, field) {
             return Vec::new();
@@ -253,7 +254,7 @@ impl<E: InstructionSet> Work<E> for Unexplained<'_> {
     #[inline(always)]
     fn run(self, _: E) {
         let Self { search: RegionSearch { blocks, labels, .. }, frames, field, grid } = self;
-        let [previous, next] = frames.0;
+        let [previous, next] = frames.frames;
         let (width, height) = previous.size();
         labels.fill(0);
         for (at, block) in blocks.iter_mut().enumerate().filter(|(_, block)| block.is_near) {
@@ -311,22 +312,6 @@ fn whole((x, y): (i16, i16)) -> Way {
 #[inline(always)]
 fn is_explained(frames: FramePair<'_>, place: Way, motion: Way) -> bool {
     let more = u16::from(frames.difference(place, motion).saturating_sub(LEAST_DIFFERENCE));
-    let least = range(frames.0[0], place).min(range(frames.0[1], add(place, motion)));
-    2 * more <= least.into()
-}
-
-/// The range of the samples around one.
-#[inline(always)]
-fn range(frame: &FrameView<'_>, [x, y]: Way) -> u8 {
-    let (mut least, mut largest) = (u8::MAX, 0);
-    let mut add = |sample: u8| (least, largest) = (least.min(sample), largest.max(sample));
-    match frame.inside((x - 1, y - 1), (3, 3)) {
-        Some((inside, stride)) => {
-            inside.chunks(stride).take(3).flat_map(|row| &row[..3]).for_each(|at| add(*at))
-        }
-        None => {
-            (y - 1..=y + 1).flat_map(|y| (x - 1..=x + 1).map(move |x| frame.extended(x, y))).for_each(add)
-        }
-    }
-    largest - least
+    let [previous, next] = frames.ranges(place, motion);
+    2 * more <= previous.min(next).into()
 }

@@ -61,7 +61,7 @@ fn parts<'a>(frames: FramePair<'_>, background: Way, span: &Span, way: Way) -> O
         Region::new(frames, samples, background, |place| !span.has(place))
     };
     let [from, to] = [part([0; 2]), part(way)];
-    (from.excess > 0 && to.excess < 0).then_some([from, to])
+    (from.excess() > 0 && to.excess() < 0).then_some([from, to])
 }
 
 /// What regions enclose: the samples between theirs in each row, and between these in each column, that the other order has too.

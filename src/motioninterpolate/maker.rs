@@ -2,11 +2,11 @@
 
 use gst_video::VideoInfo;
 
+use super::MotionInterpolateMode;
 use super::make_error::MakeError;
 use super::motion::{MotionChoice, MotionSearch, PairMotion};
 use super::planes::{InputFrame, Planes};
 use super::settings::InterpolationSettings;
-use super::{MotionInterpolateMode, MotionInterpolateSceneCut};
 use crate::settings::{DeviceSettings, OpenError};
 use crate::video::interrupt::Interrupt;
 use motion_search::compensation::weighted_mean;
@@ -215,14 +215,8 @@ impl Maker {
     }
 
     /// What becomes of the moment at `phase` between the two frames, and whether that is so because of a scene cut.
-    pub fn decide(
-        &self,
-        mode: MotionInterpolateMode,
-        scene_cut: MotionInterpolateSceneCut,
-        phase: Phase,
-    ) -> (Decision, bool) {
+    pub fn decide(&self, mode: MotionInterpolateMode, phase: Phase) -> (Decision, bool) {
         let is_cut = mode == MotionInterpolateMode::Motion
-            && scene_cut == MotionInterpolateSceneCut::Auto
             && self.motion.as_ref().is_some_and(|motion| motion.pair() == PairMotion::SceneCut);
         let decision = match (is_cut || mode == MotionInterpolateMode::Repeat, phase.is_nearer_previous()) {
             (false, _) => Decision::Make,

@@ -54,9 +54,13 @@ impl InterpolationSettings {
         self.mode == MotionInterpolateMode::Motion && self.quality == MotionInterpolateQuality::High
     }
 
-    /// How much two frames must differ to show different scenes.
+    /// How much two frames must differ to show different scenes: so much that none do where no cut is wanted.
     pub fn scene_cut_threshold(&self) -> SceneCutThreshold {
-        SceneCutThreshold::new(self.scene_cut_threshold).unwrap_or_default()
+        let percent = match self.scene_cut {
+            MotionInterpolateSceneCut::Auto => self.scene_cut_threshold,
+            MotionInterpolateSceneCut::Off => 100.0,
+        };
+        SceneCutThreshold::new(percent).unwrap_or_default()
     }
 
     /// The speed as the simplest ratio that is the property's number.

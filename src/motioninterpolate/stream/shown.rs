@@ -44,7 +44,7 @@ impl InterpolateStream {
             FramePlace::Previous => (self.maker.previous(), OutputKind::Repeated),
             FramePlace::Next => (self.maker.next(), OutputKind::Passed),
             FramePlace::Repeated => (self.maker.next(), OutputKind::Repeated),
-            FramePlace::Between(phase) => match self.maker.decide(settings.mode, settings.scene_cut, phase) {
+            FramePlace::Between(phase) => match self.maker.decide(settings.mode, phase) {
                 (Decision::Make, _) => return Some(Shown::Between(phase)),
                 (Decision::RepeatPrevious, is_cut) => (self.maker.previous(), repeated(is_cut)),
                 (Decision::RepeatNext, is_cut) => (self.maker.next(), repeated(is_cut)),

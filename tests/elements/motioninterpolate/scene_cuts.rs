@@ -91,6 +91,21 @@ fn the_threshold_says_what_a_cut_is() {
     assert_eq!([cuts("0"), cuts("20"), cuts("60"), cuts("100")], [1, 1, 0, 0]);
 }
 
+/// A plain frame shows nothing that could have moved, and differs enough to be a cut.
+#[test]
+fn no_cuts_are_those_of_a_threshold_that_nothing_exceeds() {
+    let frames: Vec<_> =
+        (0..5).map(|number| shot(0, number, 0.0, if number == 2 { 0.0 } else { 1.0 })).collect();
+    assert_eq!(run("motioninterpolate device=native", &frames).2, 2);
+    for quality in ["fast", "balanced", "high"] {
+        let made =
+            |cuts: &str| run(&format!("motioninterpolate device=native quality={quality} {cuts}"), &frames);
+        let off = made("scene-cut=off");
+        assert_eq!(off.1, 4, "{quality}");
+        assert!(off == made("scene-cut-threshold=100"), "{quality}");
+    }
+}
+
 #[test]
 fn the_threshold_may_change_while_playing() {
     let mut harness = harness("motioninterpolate device=native", &info(), (50, 1));

@@ -2,7 +2,6 @@
 
 use super::block_samples::BlockSamples;
 use super::rules::BLOCK;
-use crate::estimator::FrameView;
 
 /// The samples of an area.
 const SAMPLES: usize = BLOCK * BLOCK;
@@ -26,13 +25,13 @@ pub(super) struct CentredBlock {
 }
 
 impl CentredBlock {
-    /// The area of `frame` from `place` on. Outside the frame, its edge samples repeat.
+    /// The area with these samples.
     ///
     /// What neighbouring samples have in common is structure: they differ by twice the variance of white noise, and 8 x 8 samples
     /// have 112 neighbours and 63 degrees of freedom.
     #[inline(always)]
-    pub fn load(frame: &FrameView<'_>, place: (i32, i32)) -> Self {
-        let mut samples = BlockSamples::load(frame, place).0.map(|row| row.map(i16::from));
+    pub fn new(samples: BlockSamples) -> Self {
+        let mut samples = samples.0.map(|row| row.map(i16::from));
         let sum: i16 = samples.as_flattened().iter().sum();
         let mean = (sum + 32) >> 6;
         samples.as_flattened_mut().iter_mut().for_each(|sample| *sample -= mean);

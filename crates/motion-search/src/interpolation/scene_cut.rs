@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 
+use super::block_samples::BlockSamples;
 use super::detail::{CentredBlock, SAME};
 use super::rules::{BLOCK, halved, halvings_to};
 use super::search_frame::SearchFrames;
@@ -16,6 +17,10 @@ const LEAST_HALVINGS: u32 = 2;
 
 /// Frames are halved until they have so many samples at most.
 const MOST_SAMPLES: usize = 2048;
+
+/// Matches lie at parts of a sample, as fine structure differs half a sample away: they are taken from frames that are halved so
+/// many times less.
+const FINER: u32 = 2;
 
 /// Both sides keep so many samples at least, if they have them: areas lie beside each other in both directions.
 const LEAST_SIDE: usize = 16;
@@ -96,24 +101,28 @@ struct Comparison {
 struct ComparedAreas<'a, V> {
     current: &'a FrameView<'a>,
     reference: &'a FrameView<'a>,
+    /// The reference frame halved `finer` times less.
+    fine: &'a FrameView<'a>,
+    finer: u32,
     columns: Range<usize>,
     rows: Range<usize>,
-    /// Where that of the area from a place on leads, in whole samples.
+    /// Where that of the area from a place on leads, in samples of `fine`.
     vector: V,
 }
 
 impl<E: InstructionSet, V: Fn(usize, usize) -> (i32, i32)> Work<E, Comparison> for ComparedAreas<'_, V> {
     #[inline(always)]
     fn run(self, _: E) -> Comparison {
-        let Self { current, reference, columns, rows, vector } = self;
+        let Self { current, reference, fine, finer, columns, rows, vector } = self;
         let mut sums = Comparison::default();
         for top in starts(&rows) {
             for left in starts(&columns) {
                 let (x, y) = (left as i32, top as i32);
                 let (to_x, to_y) = vector(left, top);
-                let area = CentredBlock::load(current, (x, y));
-                let matched = CentredBlock::load(reference, (x + to_x, y + to_y));
-                let still = CentredBlock::load(reference, (x, y));
+                let area = CentredBlock::new(BlockSamples::load(current, (x, y)));
+                let place = ((x << finer) + to_x, (y << finer) + to_y);
+                let matched = CentredBlock::new(BlockSamples::load_halved(fine, place, finer));
+                let still = CentredBlock::new(BlockSamples::load(reference, (x, y)));
                 sums.structured[0] += usize::from(area.has_structure());
                 sums.structured[1] += usize::from(still.has_structure());
                 if area.has_structure() || matched.has_structure() {
@@ -184,9 +193,10 @@ pub(crate) struct BlockVectors<'a> {
 }
 
 impl BlockVectors<'_> {
-    /// Where the median on each axis of the vectors of an area leads, in whole samples of frames that are halved `halvings` times
-    /// more. The area begins at `(x, y)` in those frames; its vectors are those at every other sample of every other row.
-    fn of_area(&self, (x, y): (usize, usize), halvings: u32) -> (i32, i32) {
+    /// Where the median on each axis of the vectors of an area leads, in whole samples of frames that are halved `finer` times less
+    /// than those with the area, which are halved `halvings` times more. The area begins at `(x, y)`; its vectors are those at every
+    /// other sample of every other row.
+    fn of_area(&self, (x, y): (usize, usize), halvings: u32, finer: u32) -> (i32, i32) {
         let places = |begin: usize, blocks: usize| -> [usize; PLACES] {
             std::array::from_fn(|index| {
                 let at = (begin + 2 * index + 1) << (self.halvings + halvings);
@@ -199,7 +209,7 @@ impl BlockVectors<'_> {
         });
         let median = |mut units: [i16; PLACES * PLACES]| {
             let (_, median, _) = units.select_nth_unstable(PLACES * PLACES / 2);
-            whole(*median, self.unit + halvings)
+            whole(*median, self.unit + halvings - finer)
         };
         (median(vectors.map(|vector| vector.x)), median(vectors.map(|vector| vector.y)))
     }
@@ -213,6 +223,8 @@ fn whole(units: i16, unit: u32) -> i32 {
 /// Tells whether frames of one size show different scenes.
 pub(crate) struct SceneCuts {
     halvings: u32,
+    finer: u32,
+    fine: SearchFrames,
     small: SearchFrames,
 }
 
@@ -225,7 +237,14 @@ impl SceneCuts {
         let wanted = halvings_to(size, MOST_SAMPLES).max(LEAST_HALVINGS);
         let keeps_sides = |halvings: &u32| halved(size.0.min(size.1), *halvings) >= LEAST_SIDE;
         let halvings = (1..=wanted).take_while(keeps_sides).count() as u32;
-        Ok(Self { halvings, small: SearchFrames::new(size, halvings)? })
+        let finer = FINER.min(halvings);
+        let fine_size = (halved(size.0, halvings - finer), halved(size.1, halvings - finer));
+        Ok(Self {
+            halvings,
+            finer,
+            fine: SearchFrames::new(size, halvings - finer)?,
+            small: SearchFrames::new(fine_size, finer)?,
+        })
     }
 
     /// Whether `current` and `reference` show different scenes, by the field of the one in the other.
@@ -236,7 +255,9 @@ impl SceneCuts {
         field: &BlockVectors<'_>,
         (threshold, flat): (SceneCutThreshold, FlatFrame),
     ) -> bool {
-        let small = frames.map(|frame| self.small.make(instructions, frame));
+        let Self { halvings, finer, .. } = *self;
+        let fine = frames.map(|frame| self.fine.make(instructions, frame));
+        let small = fine.each_ref().map(|frame| self.small.make(instructions, &frame.view()));
         let [current, reference] = small.each_ref().map(Frame::view);
         let [columns, rows] = inside_bars([&current, &reference]);
         let samples = current.width() * current.height();
@@ -244,13 +265,14 @@ impl SceneCuts {
             return false;
         }
         let areas = starts(&columns).len() * starts(&rows).len();
-        let vector = |x, y| field.of_area((x, y), self.halvings);
-        let work = ComparedAreas { current: &current, reference: &reference, columns, rows, vector };
+        let vector = |x, y| field.of_area((x, y), halvings, finer);
+        let [current, reference, fine] = [&current, &reference, &fine[1].view()];
+        let work = ComparedAreas { current, reference, fine, finer, columns, rows, vector };
         let Comparison { counted, structured, matched, still } = instructions.run(work);
         let is_flat = |structured| LEAST_IN_BOTH * structured < counted;
         if counted == 0
             || LEAST_AREAS * counted < areas
-            || is_object([&current, &reference])
+            || is_object([current, reference])
             || flat == FlatFrame::PartOfScene && structured.into_iter().any(is_flat)
         {
             return false;
@@ -295,7 +317,9 @@ mod tests {
         let is_last =
             |halvings: &u32| *halvings >= 2 && samples(*halvings) <= 2048 || side(halvings + 1) < 16;
         let halvings = (0..).find(is_last).unwrap();
+        let finer = halvings.min(2);
         let small = frames.map(|frame| halved_frame(&frame.view(), halvings));
+        let fine = halved_frame(&frames[1].view(), halvings - finer);
         let views = [small[0].view(), small[1].view()];
         let at = |frame: usize, x: usize, y: usize| i64::from(views[frame].extended(x as i32, y as i32));
         let (small_width, small_height) = views[0].size();
@@ -307,10 +331,25 @@ mod tests {
         if 10 * (right - left) * (bottom - top) < small_width * small_height {
             return false;
         }
-        let area = |frame: usize, x: i32, y: i32| -> Vec<i64> {
+        let centred = |samples: Vec<i64>| -> Vec<i64> {
+            let mean = (samples.iter().sum::<i64>() + 32) >> 6;
+            samples.iter().map(|sample| sample - mean).collect()
+        };
+        let area = |frame: usize, x: i32, y: i32| {
             let samples = (0..64).map(|at| i64::from(views[frame].extended(x + at % 8, y + at / 8)));
-            let mean = (samples.clone().sum::<i64>() + 32) >> 6;
-            samples.map(|sample| sample - mean).collect()
+            centred(samples.collect())
+        };
+        let matched_area = |x: i32, y: i32| {
+            let side = 1 << finer;
+            let mean = |at: i32| {
+                let places = (0..side * side).map(|part| (part % side, part / side));
+                let samples = places.map(|(right, down)| {
+                    fine.view().extended(x + side * (at % 8) + right, y + side * (at / 8) + down)
+                });
+                let sum: i64 = samples.map(i64::from).sum();
+                (sum + i64::from(side * side / 2)) / i64::from(side * side)
+            };
+            centred((0..64).map(mean).collect())
         };
         let product = |a: &[i64], b: &[i64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<i64>();
         let structure = |a: &[i64]| {
@@ -336,14 +375,15 @@ mod tests {
                 })
                 .collect();
             all.sort_unstable();
-            (f64::from(all[8]) / f64::from(32 << halvings) + 0.5).floor() as i32
+            (f64::from(all[8]) / f64::from(32 << (halvings - finer)) + 0.5).floor() as i32
         };
         let (mut areas, mut counted, mut structured, mut sums) = (0, 0, [0; 2], [0; 2]);
         for y in (top..bottom).step_by(4).filter(|y| y + 8 <= bottom) {
             for x in (left..right).step_by(4).filter(|x| x + 8 <= right) {
                 let (to_x, to_y) = (vector(x, y, |vector| vector.x), vector(x, y, |vector| vector.y));
                 let (x, y) = (x as i32, y as i32);
-                let [own, matched, still] = [area(0, x, y), area(1, x + to_x, y + to_y), area(1, x, y)];
+                let matched = matched_area((x << finer) + to_x, (y << finer) + to_y);
+                let [own, still] = [area(0, x, y), area(1, x, y)];
                 areas += 1;
                 structured[0] += usize::from(counts(&own));
                 structured[1] += usize::from(counts(&still));
@@ -436,8 +476,9 @@ mod tests {
         let vectors: Vec<_> = (0..6).map(|x| MotionVector { x: 100 * x, y: -x, cost: 0 }).collect();
         let field = BlockVectors { vectors: &vectors, grid: (3, 2), block_size: 24, halvings: 1, unit: 3 };
         // Samples 1, 3, 5, 7 are 8, 24, 40, 56 of the larger frames: in columns 0, 1, 1, 2, and rows 0 and 1.
-        assert_eq!(field.of_area((0, 0), 2), ((400 + 16) >> 5, 0));
+        assert_eq!(field.of_area((0, 0), 2, 0), ((400 + 16) >> 5, 0));
+        assert_eq!(field.of_area((0, 0), 2, 2), ((400 + 4) >> 3, 0));
         // Beyond the last column and row, those count.
-        assert_eq!(field.of_area((30, 30), 2), ((500 + 16) >> 5, 0));
+        assert_eq!(field.of_area((30, 30), 2, 0), ((500 + 16) >> 5, 0));
     }
 }

@@ -113,16 +113,17 @@ fn check_between(luma: &[Frame; 4], name: &str) {
     }
 }
 
-/// A square that moves by more than its size, before a background that stands still or moves: it is where it should be,
-/// and nowhere else.
+/// A square that moves by more than its size or less, before a background that stands still or moves: it is where it should
+/// be, and nowhere else.
 #[test]
-fn small_objects_that_move_far_are_there_once() {
+fn small_objects_are_there_once() {
     const SIZE: (usize, usize) = (192, 96);
     const SIDE: usize = 9;
     let mut noise = Noise::new(23);
     let grain: Vec<_> = (0..256 * 128).map(|_| 100 + noise.next() % 40).collect();
-    for (scroll, moves, shade) in [(0, [24, 0], 250), (3, [27, 6], 10), (6, [-21, 3], 240), (0, [0, 15], 12)]
-    {
+    let far = [(0, [24, 0], 250), (3, [27, 6], 10), (6, [-21, 3], 240), (0, [0, 15], 12)];
+    let near = [(0, [6, 3], 250), (3, [-3, 6], 10), (0, [-6, -6], 8), (0, [0, 9], 245), (0, [3, 0], 12)];
+    for (scroll, moves, shade) in far.into_iter().chain(near) {
         let place = |third: usize| {
             [(96, moves[0]), (33, moves[1])]
                 .map(|(at, by): (i32, i32)| (at + by * (third as i32 - 4) / 3) as usize)
@@ -145,6 +146,46 @@ fn small_objects_that_move_far_are_there_once() {
                 let wrong =
                     made.iter().zip(samples(&expected)).filter(|(made, other)| made.abs_diff(*other) > 60);
                 assert_eq!(wrong.count(), 0, "third {index}, {quality:?}, {scroll}, {moves:?}");
+            }
+        }
+    }
+}
+
+/// Shapes as thin as samples, which look different wherever they lie between samples.
+#[test]
+fn thin_objects_that_move_by_parts_of_a_sample_are_there_once() {
+    const SIZE: (usize, usize) = (192, 96);
+    let wings = |x: f64, y: f64| {
+        (3.0 - (y + x.abs() * 0.5 - 3.0).abs() - 2.0 * (x.abs() - 8.0).max(0.0)).clamp(0.0, 1.0)
+    };
+    let disc = |x: f64, y: f64| (4.5 - x.hypot(y)).clamp(0.0, 1.0);
+    let ring = |x: f64, y: f64| (1.5 - (x.hypot(y) - 6.0).abs()).clamp(0.0, 1.0);
+    let shapes: [&dyn Fn(f64, f64) -> f64; 3] = [&wings, &disc, &ring];
+    for (number, shape) in shapes.into_iter().enumerate() {
+        for way in [[18.5, 9.5], [-24.3, 4.7], [5.6, -3.2], [0.4, 11.7]] {
+            let scene = |time: f64| {
+                Frame::from_fn(SIZE.0, SIZE.1, |x, y| {
+                    let (x, y) = (x as f64, y as f64);
+                    let sky = 190.0 + x / 12.0 - y / 6.0 + 6.0 * (x / 31.0).sin();
+                    let covered = shape(x - 96.0 - way[0] * time, y - 48.0 - way[1] * time);
+                    (sky + (35.0 - sky) * covered).round() as u8
+                })
+            };
+            let luma = [-1.5, -0.5, 0.5, 1.5].map(scene);
+            let error = |made: &[u8], expected: &Frame| -> u64 {
+                made.iter().zip(samples(expected)).map(|(a, b)| u64::from(a.abs_diff(b)).pow(2)).sum()
+            };
+            for (quality, thirds) in made_thirds(&luma) {
+                for (index, made) in thirds.iter().enumerate() {
+                    let expected = scene([-1.0, 1.0][index] / 6.0);
+                    let mean = Frame::from_fn(SIZE.0, SIZE.1, |x, y| {
+                        let [a, b] = [1, 2].map(|frame: usize| u16::from(luma[frame].view().row(y)[x]));
+                        ((a * [2, 1][index] + b * [1, 2][index] + 1) / 3) as u8
+                    });
+                    let [error, of_mean] = [error(made, &expected), error(&samples(&mean), &expected)];
+                    let what = format!("shape {number} by {way:?}, third {index}, {quality:?}");
+                    assert!(4 * error <= of_mean, "{error} of {of_mean}: {what}");
+                }
             }
         }
     }
@@ -268,7 +309,11 @@ fn corrected_fields_and_patches_equal_the_oracle() {
                 .map(|_| {
                     // Some lie partly outside, and some are larger than what counts as small.
                     let sides = [0, 1].map(|_| [7, 20, 75][any(2)]).map(|most| 2 + any(most) as i32);
-                    let places = [0, 1].map(|_| [any(size.0 + 9) as i32 - 9, any(size.1 + 9) as i32 - 9]);
+                    let mut places = [0, 1].map(|_| [any(size.0 + 9) as i32 - 9, any(size.1 + 9) as i32 - 9]);
+                    // Half of them may move by less than their size.
+                    if any(1) == 1 {
+                        places[1] = [0, 1].map(|axis| places[0][axis] + any(24) as i32 - 12);
+                    }
                     (places, sides, [0, 120, 244][any(2)])
                 })
                 .collect();

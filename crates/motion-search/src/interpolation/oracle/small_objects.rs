@@ -1,11 +1,13 @@
 //! Small objects, and pictures that one of two frames hardly shows.
 
+use std::collections::HashSet;
+
 use super::super::fading::{DISTANCE, LEAST_PART};
 use super::super::patches::{Mask, Patch, Shown};
 use super::super::rules::{BLOCK, grid, halvings};
 use super::super::small_objects::{
     AROUND, BETTER, BLOCKS_A_SUSPECT, EDGE, GAP, LEAST_COST, LEAST_DIFFERENCE, LEAST_SAMPLES, MOST_OBJECTS,
-    MOST_REGIONS, MOST_SIDE, MOST_UNLIKE, REACH,
+    MOST_REGIONS, MOST_SIDE, MOST_UNLIKE, PLAINER, REACH, TRIED_SAMPLES,
 };
 use crate::compensation::Sampling;
 use crate::estimator::{Frame, FrameView, Grid, MotionVector};
@@ -41,10 +43,14 @@ pub fn correct(frames: [&Frame; 2], field: &[MotionVector]) -> (Vec<MotionVector
     if LEAST_PART * previous.min(next) < previous.max(next) {
         return (vec![MotionVector::default(); field.len()], Vec::new());
     }
-    let regions = pair.regions();
+    let parts = |region| match pair.split(&[&region]) {
+        Some(parts) => Vec::from(parts),
+        None => vec![region],
+    };
+    let regions: Vec<_> = pair.regions().into_iter().flat_map(parts).collect();
     let (mut corrected, mut patches) = (field.to_vec(), Vec::new());
     for object in pair.objects(&regions) {
-        for region in [object.from, object.to] {
+        for region in [&object.from, &object.to] {
             for block in pair.blocks_near(region) {
                 (corrected[block].x, corrected[block].y) = pair.vector_around(block);
             }
@@ -55,8 +61,11 @@ pub fn correct(frames: [&Frame; 2], field: &[MotionVector]) -> (Vec<MotionVector
 }
 
 /// Samples that the motion around them does not explain, in the order in which they were reached.
+#[derive(Clone)]
 struct DefinedRegion {
     samples: Vec<Offset>,
+    /// What counts as the region where its contrast is asked for.
+    inside: Vec<Offset>,
     /// How what is around them moves.
     background: Offset,
 }
@@ -72,11 +81,10 @@ impl DefinedRegion {
 }
 
 /// What moves from one region to another.
-struct DefinedObject<'a> {
-    from: &'a DefinedRegion,
-    to: &'a DefinedRegion,
+struct DefinedObject {
+    from: DefinedRegion,
+    to: DefinedRegion,
     motion: Offset,
-    ratio: u32,
 }
 
 /// Two search frames and the field of the first in the second.
@@ -95,9 +103,18 @@ impl SearchedPair<'_> {
         (self.sample(0, place) - self.sample(1, add(place, motion))).abs()
     }
 
-    /// The sum of the differences at `places`, carried along `motion`.
-    fn differences(&self, places: impl Iterator<Item = Offset>, motion: Offset) -> u32 {
-        places.map(|place| self.difference(place, motion) as u32).sum()
+    /// The range of the 3 × 3 samples around the one of a frame that is nearest to a place.
+    fn range(&self, frame: usize, [x, y]: Offset) -> i32 {
+        let (width, height) = self.frames[frame].size();
+        let [x, y] = [x.clamp(0, width as i32 - 1), y.clamp(0, height as i32 - 1)];
+        let around = || rectangle([x - 1, y - 1], [x + 1, y + 1]).map(|place| self.sample(frame, place));
+        around().max().unwrap_or_default() - around().min().unwrap_or_default()
+    }
+
+    /// The difference less half the greater range, if it is more.
+    fn mismatch(&self, place: Offset, motion: Offset) -> i32 {
+        let range = self.range(0, place).max(self.range(1, add(place, motion)));
+        (self.difference(place, motion) - range / 2).max(0)
     }
 
     /// How much the samples of a frame differ from those a block to the right and below.
@@ -157,12 +174,8 @@ impl SearchedPair<'_> {
 
     /// Whether the motion around a sample explains it.
     fn is_explained(&self, place: Offset, motion: Offset) -> bool {
-        let range = |frame: usize, [x, y]: Offset| {
-            let around = || rectangle([x - 1, y - 1], [x + 1, y + 1]).map(|place| self.sample(frame, place));
-            around().max().unwrap_or_default() - around().min().unwrap_or_default()
-        };
         let more = self.difference(place, motion) - i32::from(LEAST_DIFFERENCE);
-        more <= 0 || 2 * more <= range(0, place).min(range(1, add(place, motion)))
+        more <= 0 || 2 * more <= self.range(0, place).min(self.range(1, add(place, motion)))
     }
 
     fn regions(&self) -> Vec<DefinedRegion> {
@@ -192,7 +205,8 @@ impl SearchedPair<'_> {
                 samples.extend(left.extract_if(.., |place| is_reached(place)));
                 at += 1;
             }
-            let region = DefinedRegion { background: self.motion_around(block_of(samples[0])), samples };
+            let background = self.motion_around(block_of(samples[0]));
+            let region = DefinedRegion { background, inside: samples.clone(), samples };
             let [first, last] = region.corners();
             let is_small = (0..2).all(|axis| last[axis] - first[axis] < MOST_SIDE);
             if region.samples.len() >= LEAST_SAMPLES && is_small {
@@ -208,7 +222,7 @@ impl SearchedPair<'_> {
         for &place in &region.samples {
             for step in [[1, 0], [-1, 0], [0, 1], [0, -1]] {
                 let other = add(place, step);
-                if !region.samples.contains(&other) {
+                if !region.inside.contains(&other) {
                     let samples = [place, other].map(|place| self.sample(frame, add(place, away)));
                     sum += (samples[0] - samples[1]).abs();
                 }
@@ -217,12 +231,84 @@ impl SearchedPair<'_> {
         sum
     }
 
-    /// What moves from region `from` to region `to`, if an object does.
-    fn object<'a>(&self, from: &'a DefinedRegion, to: &'a DefinedRegion) -> Option<DefinedObject<'a>> {
-        let excess = |region: &DefinedRegion| {
-            self.contrast(0, region, [0, 0]) - self.contrast(1, region, region.background)
+    fn excess(&self, region: &DefinedRegion) -> i32 {
+        self.contrast(0, region, [0, 0]) - self.contrast(1, region, region.background)
+    }
+
+    /// The regions that an object leaves and enters that moves by less than its size, if `regions` show one.
+    fn split(&self, regions: &[&DefinedRegion]) -> Option<[DefinedRegion; 2]> {
+        let background = regions[0].background;
+        let all = DefinedRegion {
+            samples: regions.iter().flat_map(|region| region.samples.clone()).collect(),
+            inside: Vec::new(),
+            background,
         };
-        if excess(from) <= 0 || excess(to) >= 0 {
+        let [first, last] = all.corners();
+        if regions.iter().any(|region| region.background != background)
+            || (0..2).any(|axis| last[axis] - first[axis] >= MOST_SIDE)
+        {
+            return None;
+        }
+        // The samples between those of `within` on an axis.
+        let between_on = |axis: usize, within: &HashSet<Offset>| -> HashSet<Offset> {
+            let is_between = |place: &Offset| {
+                let line = || within.iter().filter(|other| other[1 - axis] == place[1 - axis]);
+                line().any(|other| other[axis] <= place[axis])
+                    && line().any(|other| other[axis] >= place[axis])
+            };
+            rectangle(first, last).filter(is_between).collect()
+        };
+        let of_region: HashSet<_> = all.samples.iter().copied().collect();
+        let [by_columns, by_rows] = [0, 1].map(|axis| between_on(1 - axis, &between_on(axis, &of_region)));
+        let between: HashSet<_> = by_columns.intersection(&by_rows).copied().collect();
+        let tried: Vec<_> =
+            all.samples.iter().copied().step_by(all.samples.len() / TRIED_SAMPLES + 1).collect();
+        let left: u32 = tried.iter().map(|&place| self.difference(place, background) as u32).sum();
+        let cost = |way: Offset| {
+            let motion = add(way, background);
+            let of_sample = |&place: &Offset| {
+                let mut all = Vec::new();
+                if between.contains(&add(place, way)) {
+                    all.push(self.difference(place, motion));
+                }
+                if between.contains(&subtract(place, way)) {
+                    all.push(self.difference(subtract(place, way), motion));
+                }
+                all.into_iter().min().unwrap_or(self.difference(place, background)) as u32
+            };
+            tried.iter().map(of_sample).sum::<u32>()
+        };
+        let parts = |way: Offset| {
+            let is_left = |&place: &Offset| {
+                let other = add(place, way);
+                between.contains(&place)
+                    && between.contains(&other)
+                    && (of_region.contains(&place) || of_region.contains(&other))
+                    && self.difference(place, add(way, background)) <= LEAST_DIFFERENCE.into()
+            };
+            let from: Vec<_> = rectangle(first, last).filter(is_left).collect();
+            let to = from.iter().map(|&place| add(place, way)).collect();
+            [from, to].map(|samples| DefinedRegion {
+                samples,
+                inside: between.iter().copied().collect(),
+                background,
+            })
+        };
+        let reach = [0, 1].map(|axis| (last[axis] - first[axis] + 1 + GAP) / 2);
+        let mut ways: Vec<_> = rectangle(reach.map(|length| -length), reach)
+            .map(|way| (cost(way), way))
+            .filter(|(cost, _)| BETTER * cost <= left)
+            .collect();
+        ways.sort_by_key(|(cost, _)| *cost);
+        let is_object = |[from, to]: &[DefinedRegion; 2]| {
+            from.samples.len() >= LEAST_SAMPLES && self.excess(from) > 0 && self.excess(to) < 0
+        };
+        ways.into_iter().map(|(_, way)| parts(way)).find(is_object)
+    }
+
+    /// The motion of what moves from region `from` to region `to`, if an object does, and how badly it matches.
+    fn found(&self, from: &DefinedRegion, to: &DefinedRegion) -> Option<(Offset, u32)> {
+        if self.excess(from) <= 0 || self.excess(to) >= 0 {
             return None;
         }
         let are_alike = |a: i32, b: i32| a <= 3 * b && b <= 3 * a;
@@ -237,34 +323,62 @@ impl SearchedPair<'_> {
             return None;
         }
         let middle = [0, 1].map(|axis| (to_first[axis] + to_last[axis] - first[axis] - last[axis]) >> 1);
-        let cost = |way: Offset| self.differences(from.samples.iter().copied(), add(way, to.background));
+        let contrasts = [from, to]
+            .map(|region| [self.contrast(0, region, [0, 0]), self.contrast(1, region, region.background)]);
+        let is_plain =
+            PLAINER * contrasts[0][1] <= contrasts[0][0] && PLAINER * contrasts[1][0] <= contrasts[1][1];
+        let sum = |places: &[Offset], motion: Offset| -> u32 {
+            let of =
+                |place| if is_plain { self.mismatch(place, motion) } else { self.difference(place, motion) };
+            places.iter().map(|&place| of(place) as u32).sum()
+        };
+        let cost = |way: Offset| sum(&from.samples, add(way, to.background));
         let ways = rectangle([-REACH; 2], [REACH; 2]).map(|step| add(middle, step));
         let way = ways.min_by_key(|&way| cost(way))?;
         let motion = add(way, to.background);
-        let back = self.differences(to.samples.iter().map(|&place| subtract(place, way)), motion);
-        let left =
-            [from, to].map(|region| self.differences(region.samples.iter().copied(), region.background));
+        let entered: Vec<_> = to.samples.iter().map(|&place| subtract(place, way)).collect();
+        let back = sum(&entered, motion);
+        let left = [from, to].map(|region| sum(&region.samples, region.background));
         let is_found = BETTER * cost(way) <= left[0] && BETTER * back <= left[1];
         let ratio = 1024 * (cost(way) + back) / (left[0] + left[1]).max(1);
-        is_found.then_some(DefinedObject { from, to, motion, ratio })
+        is_found.then_some((motion, ratio))
     }
 
     /// The best of all pairs of regions.
-    fn objects<'a>(&self, regions: &'a [DefinedRegion]) -> Vec<DefinedObject<'a>> {
-        let pairs = regions.iter().flat_map(|from| regions.iter().map(move |to| (from, to)));
-        let mut all: Vec<_> = pairs.filter_map(|(from, to)| self.object(from, to)).collect();
-        all.sort_by_key(|object| object.ratio);
-        let mut chosen: Vec<DefinedObject<'a>> = Vec::new();
-        for object in all {
-            let is_used = |region: &DefinedRegion| {
-                let used = chosen.iter().flat_map(|object| [object.from, object.to]);
-                used.into_iter().any(|used| std::ptr::eq(used, region))
-            };
-            if chosen.len() < MOST_OBJECTS && !is_used(object.from) && !is_used(object.to) {
-                chosen.push(object);
+    fn objects(&self, regions: &[DefinedRegion]) -> Vec<DefinedObject> {
+        let numbers = || 0..regions.len();
+        let pairs = numbers().flat_map(|from| numbers().map(move |to| [from, to]));
+        let mut all: Vec<_> = pairs
+            .filter_map(|[from, to]| {
+                let (motion, ratio) = self.found(&regions[from], &regions[to])?;
+                Some(([from, to], motion, ratio))
+            })
+            .collect();
+        all.sort_by_key(|&(.., ratio)| ratio);
+        let mut used = Vec::new();
+        let mut chosen = Vec::new();
+        for ([from, to], motion, _) in all {
+            if chosen.len() < MOST_OBJECTS && !used.contains(&from) && !used.contains(&to) {
+                used.extend([from, to]);
+                chosen.push(self.whole_object(&regions[from], &regions[to], motion));
             }
         }
         chosen
+    }
+
+    /// What moves from one region to another, or the object that moves less and of which these are the edges.
+    fn whole_object(&self, from: &DefinedRegion, to: &DefinedRegion, motion: Offset) -> DefinedObject {
+        let length = |motion: Offset| {
+            let [right, down] = subtract(motion, to.background);
+            right * right + down * down
+        };
+        if let Some([left, entered]) = self.split(&[from, to])
+            && let Some((shorter, _)) = self.found(&left, &entered)
+            && length(shorter) < length(motion)
+        {
+            return DefinedObject { from: left, to: entered, motion: shorter };
+        }
+        DefinedObject { from: from.clone(), to: to.clone(), motion }
     }
 
     /// The blocks that show a region.
@@ -282,14 +396,24 @@ impl SearchedPair<'_> {
     }
 
     /// What is drawn of an object.
-    fn patches(&self, DefinedObject { from, to, motion, .. }: &DefinedObject<'_>) -> [Patch; 3] {
+    fn patches(&self, DefinedObject { from, to, motion }: &DefinedObject) -> [Patch; 3] {
         let back = subtract(*motion, to.background);
         let all: Vec<_> =
             from.samples.iter().copied().chain(to.samples.iter().map(|&at| subtract(at, back))).collect();
-        let is_alike = |place: Offset| self.difference(place, *motion) <= LEAST_DIFFERENCE.into();
+        let is_alike = |place: Offset| {
+            self.difference(place, *motion) <= LEAST_DIFFERENCE.into()
+                || all.contains(&place) && self.mismatch(place, *motion) <= LEAST_DIFFERENCE.into()
+        };
+        let is_near = |region: &DefinedRegion, [x, y]: Offset| {
+            let is_near =
+                |place: &Offset| place[0].abs_diff(x) <= EDGE as u32 && place[1].abs_diff(y) <= EDGE as u32;
+            region.samples.iter().any(is_near)
+        };
+        let left = extended(&from.samples, |place| !is_near(to, place));
+        let entered = extended(&to.samples, |place| !is_near(from, place));
         [
-            Patch { mask: extended(&from.samples, |_| true), motion: from.background, shown: Shown::Next },
-            Patch { mask: extended(&to.samples, |_| true), motion: to.background, shown: Shown::Previous },
+            Patch { mask: left, motion: from.background, shown: Shown::Next },
+            Patch { mask: entered, motion: to.background, shown: Shown::Previous },
             Patch { mask: extended(&all, is_alike), motion: *motion, shown: Shown::Nearer },
         ]
     }

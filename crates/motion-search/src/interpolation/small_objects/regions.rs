@@ -1,5 +1,6 @@
 //! Regions that the motion around them does not explain.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use super::super::block_samples::BlockSamples;
@@ -7,7 +8,7 @@ use super::{
     AROUND, BLOCK, BLOCKS_A_SUSPECT, FramePair, GAP, LEAST_COST, LEAST_DIFFERENCE, LEAST_SAMPLES,
     MOST_REGIONS, MOST_SIDE, MOST_UNLIKE, Way, add, grid,
 };
-use crate::estimator::{FrameView, Grid, MotionVector, SetupError};
+use crate::estimator::{Grid, MotionVector, SetupError};
 use crate::memory;
 use crate::simd::{InstructionSet, Instructions, Work};
 
@@ -16,25 +17,50 @@ const SIDE: usize = AROUND as usize + 1;
 
 /// A label of a sample that the motion around its block does not explain, before it is known of which region it is. Regions have
 /// those after it.
-const UNEXPLAINED: u8 = 1;
+const UNBETTER: u8 = 1;
 
 /// Samples that the motion around them does not explain.
+#[derive(Clone)]
 pub(super) struct Region<'a> {
     /// Their places in the previous frame.
-    samples: &'a [[i16; 2]],
+    samples: Cow<'a, [[i16; 2]]>,
     /// The first and the last column and row.
     pub first: Way,
     pub last: Way,
     /// How what is around it moves.
     pub background: Way,
-    /// What that leaves of differences.
-    pub left: u32,
-    /// The contrast of the region in the previous frame less that in the next one. An object was there, or will be if it is negative,
-    /// and the other frame shows that the background goes on.
-    pub excess: i32,
+    /// How much its samples differ from those around it, in the previous frame, and in the next one, where the background has gone on.
+    pub contrast: [i32; 2],
 }
 
-impl Region<'_> {
+impl<'a> Region<'a> {
+    /// Of these samples, with what is around it: samples that are outside.
+    pub fn new(
+        frames: FramePair<'_>,
+        samples: Cow<'a, [[i16; 2]]>,
+        background: Way,
+        is_outside: impl Fn(Way) -> bool,
+    ) -> Self {
+        let [first, last] = limits(&samples);
+        let places = || samples.iter().map(|place| place.map(i32::from));
+        let contrast = |frame: usize, away: Way| -> i32 {
+            let of_sample = |place: Way| -> i32 {
+                let own = frames.sample(frame, add(place, away));
+                let around = [[1, 0], [-1, 0], [0, 1], [0, -1]].map(|step| add(place, step));
+                let outside = around.into_iter().filter(|&other| is_outside(other));
+                outside.map(|other| i32::from(own.abs_diff(frames.sample(frame, add(other, away))))).sum()
+            };
+            places().map(of_sample).sum()
+        };
+        let contrast = [contrast(0, [0; 2]), contrast(1, background)];
+        Self { samples, first, last, background, contrast }
+    }
+
+    /// More than 0 if an object was there and is gone in the next frame, less if one will be there.
+    pub fn excess(&self) -> i32 {
+        self.contrast[0] - self.contrast[1]
+    }
+
     /// Where its samples are.
     #[inline]
     pub fn places(&self) -> impl Iterator<Item = Way> {
@@ -65,7 +91,7 @@ struct BlockState {
 /// Finds regions, with memory for one frame after the other.
 pub(super) struct RegionSearch {
     blocks: Vec<BlockState>,
-    /// Of each sample 0, [`UNEXPLAINED`], or the label of its region.
+    /// Of each sample 0, [`UNBETTER`], or the label of its region.
     labels: Vec<u8>,
     /// The samples of one region after the other.
     samples: Vec<[i16; 2]>,
@@ -91,7 +117,7 @@ impl RegionSearch {
         frames: FramePair<'_>,
         field: &[MotionVector],
     ) -> Vec<Region<'_>> {
-        let (width, height) = frames.0[0].size();
+        let (width, height) = frames.frames[0].size();
         let grid = grid(width, height);
         if !self.find_near(grid, field) {
             return Vec::new();
@@ -101,26 +127,13 @@ impl RegionSearch {
         let Self { blocks, labels, samples } = self;
         let region = |(number, range): (u8, Range<usize>)| {
             let samples = &samples[range];
-            let places = || samples.iter().map(|place| place.map(i32::from));
             let [x, y] = samples[0].map(|at| at as usize / BLOCK);
             let background = blocks[y * grid.columns + x].background;
-            let [first, last] = limits(samples);
-            let left = places().map(|place| u32::from(frames.difference(place, background))).sum();
             let is_outside = |[x, y]: Way| {
                 let is_in_frame = (0..width as i32).contains(&x) && (0..height as i32).contains(&y);
-                !is_in_frame || labels[y as usize * width + x as usize] != UNEXPLAINED + 1 + number
+                !is_in_frame || labels[y as usize * width + x as usize] != UNBETTER + 1 + number
             };
-            let contrast = |frame: usize, away: Way| -> i32 {
-                let of_sample = |place: Way| -> i32 {
-                    let own = frames.sample(frame, add(place, away));
-                    let around = [[1, 0], [-1, 0], [0, 1], [0, -1]].map(|step| add(place, step));
-                    let outside = around.into_iter().filter(|&other| is_outside(other));
-                    outside.map(|other| i32::from(own.abs_diff(frames.sample(frame, add(other, away))))).sum()
-                };
-                places().map(of_sample).sum()
-            };
-            let excess = contrast(0, [0; 2]) - contrast(1, background);
-            Region { samples, first, last, background, left, excess }
+            Region::new(frames, samples.into(), background, is_outside)
         };
         (0..).zip(found).map(region).collect()
     }
@@ -164,10 +177,10 @@ impl RegionSearch {
                     continue;
                 }
                 for x in BLOCK * column..width.min(BLOCK * (column + 1)) {
-                    if self.labels[y * width + x] != UNEXPLAINED {
+                    if self.labels[y * width + x] != UNBETTER {
                         continue;
                     }
-                    let label = UNEXPLAINED + 1 + regions.len() as u8;
+                    let label = UNBETTER + 1 + regions.len() as u8;
                     let end = self.connect_one(label, used, [x as i16, y as i16], [width, height]);
                     let [first, last] = limits(&self.samples[used..end]);
                     let is_small = (0..2).all(|axis| last[axis] - first[axis] < MOST_SIDE);
@@ -207,7 +220,7 @@ impl RegionSearch {
             for y in (y - GAP).max(0)..=(y + GAP).min(height as i32 - 1) {
                 for x in (x - GAP).max(0)..=(x + GAP).min(width as i32 - 1) {
                     let near = &mut labels[y as usize * width + x as usize];
-                    if *near == UNEXPLAINED {
+                    if *near == UNBETTER {
                         *near = label;
                         samples[end] = [x as i16, y as i16];
                         end += 1;
@@ -241,7 +254,7 @@ impl<E: InstructionSet> Work<E> for Unexplained<'_> {
     #[inline(always)]
     fn run(self, _: E) {
         let Self { search: RegionSearch { blocks, labels, .. }, frames, field, grid } = self;
-        let [previous, next] = frames.0;
+        let [previous, next] = frames.frames;
         let (width, height) = previous.size();
         labels.fill(0);
         for (at, block) in blocks.iter_mut().enumerate().filter(|(_, block)| block.is_near) {
@@ -255,7 +268,7 @@ impl<E: InstructionSet> Work<E> for Unexplained<'_> {
                 let place = add([x, y], [number % BLOCK, number / BLOCK].map(|at| at as i32));
                 let [column, row] = place.map(|at| at as usize);
                 if column < width && row < height && !is_explained(frames, place, block.background) {
-                    labels[row * width + column] = UNEXPLAINED;
+                    labels[row * width + column] = UNBETTER;
                     block.is_left = true;
                 }
             }
@@ -299,22 +312,6 @@ fn whole((x, y): (i16, i16)) -> Way {
 #[inline(always)]
 fn is_explained(frames: FramePair<'_>, place: Way, motion: Way) -> bool {
     let more = u16::from(frames.difference(place, motion).saturating_sub(LEAST_DIFFERENCE));
-    let least = range(frames.0[0], place).min(range(frames.0[1], add(place, motion)));
-    2 * more <= least.into()
-}
-
-/// The range of the samples around one.
-#[inline(always)]
-fn range(frame: &FrameView<'_>, [x, y]: Way) -> u8 {
-    let (mut least, mut largest) = (u8::MAX, 0);
-    let mut add = |sample: u8| (least, largest) = (least.min(sample), largest.max(sample));
-    match frame.inside((x - 1, y - 1), (3, 3)) {
-        Some((inside, stride)) => {
-            inside.chunks(stride).take(3).flat_map(|row| &row[..3]).for_each(|at| add(*at))
-        }
-        None => {
-            (y - 1..=y + 1).flat_map(|y| (x - 1..=x + 1).map(move |x| frame.extended(x, y))).for_each(add)
-        }
-    }
-    largest - least
+    let [previous, next] = frames.ranges(place, motion);
+    2 * more <= previous.min(next).into()
 }

@@ -58,7 +58,9 @@
  * or all fields of a frame have other offsets than -1 and `reference-offset` is not set. Such a frame passes unchanged, and a
  * warning is posted once.
  *
- * Where a field is malformed, or for another frame size, the frame passes as it is, with a warning.
+ * Where a field is malformed, or for another frame size, the frame passes as it is, with a warning. A buffer that is too short for
+ * its caps is dropped with one warning; the frames that wait leave before, and the next one begins a sequence. With
+ * `mode=original measure=none` nothing is read.
  *
  * ## Buffers
  *

@@ -177,6 +177,14 @@ impl DenoiseStream {
         self.layout.info()
     }
 
+    /// Checks that `buffer` holds a frame.
+    ///
+    /// # Errors
+    /// As [`FrameLayout::check`].
+    pub fn check_frame(&self, buffer: &gst::Buffer) -> Result<(), PlaneError> {
+        self.layout.check(buffer)
+    }
+
     /// What has happened to the devices since the previous call.
     pub fn take_notices(&mut self) -> Vec<Notice> {
         self.session.take_notices()

@@ -9,7 +9,7 @@ use super::imp::{CAT, MotionEstimate};
 use super::messages::{Times, stream_message};
 use super::settings::Settings;
 use super::state::EstimateState;
-use super::stream::{FieldKey, OpenedSession, ReadyFrame, Sessions, Stream, StreamError};
+use super::stream::{FieldKey, OpenedSession, ReadyFrame, Sessions, Stream};
 use crate::settings::{OpenError, refuse, statistics, tell_notices};
 use crate::video::frame::PlaneError;
 use crate::video::interrupt::Later;
@@ -172,17 +172,8 @@ impl MotionEstimate {
         if let Some(depth) = stream.take_seeming_depth() {
             self.warn_of_depth(depth);
         }
-        match taken {
-            Err(StreamError::Luma(error)) => {
-                stream.forget();
-                self.warn_of_buffer(&error, stream.info());
-                Ok(())
-            }
-            taken => {
-                let taken = taken.map_err(|error| stream_message(&error, stream));
-                taken.map_err(|message| self.fail(state, message))
-            }
-        }
+        let taken = taken.map_err(|error| stream_message(&error, stream));
+        taken.map_err(|message| self.fail(state, message))
     }
 
     /// Warns, once, that samples of 16 bits seem to have `depth` bits.
@@ -198,19 +189,6 @@ impl MotionEstimate {
                  are almost always 0. Set white-level={white}, or the levels that the frames have"),
             ["no sample has been above {white}"]
         );
-    }
-
-    /// Warns, once on the bus, of a buffer that holds no frame of `info` and is dropped.
-    fn warn_of_buffer(&self, error: &PlaneError, info: &VideoInfo) {
-        gst::warning!(CAT, imp = self, "A buffer is dropped: {error}");
-        if self.warnings.lock().is_new("buffer") {
-            gst::element_imp_warning!(
-                self,
-                gst::StreamError::Format,
-                ("A buffer does not hold the frame its caps promise, and is dropped"),
-                ["{error}; {info:?}"]
-            );
-        }
     }
 
     /// Takes what leaves next. Returns it with the times of the frame, if that begins another scene.
@@ -290,6 +268,10 @@ impl HoldsFrames for MotionEstimate {
         if let Some(stream) = &mut self.state.lock().stream {
             stream.forget();
         }
+    }
+
+    fn check_frame(&self, buffer: &gst::Buffer) -> Result<(), PlaneError> {
+        self.state.lock().stream.as_ref().map_or(Ok(()), |stream| stream.check_frame(buffer))
     }
 
     fn discard(&self) {

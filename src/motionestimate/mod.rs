@@ -195,7 +195,8 @@
  *
  * ## Damaged and undeclared frames
  *
- * A buffer that is too short for its caps is dropped with one warning, and the next frame begins a sequence. Samples of 10 or
+ * A buffer that is too short for its caps is dropped with one warning; the frames that wait leave before, and the next one begins
+ * a sequence. Samples of 10 or
  * 12 bits in GRAY16, of whose 16 bits `algorithm=hierarchical` sees the upper eight, are told by one warning, after 12 frames
  * in which the upper four bits are not used: it names the `white-level` to set.
  *

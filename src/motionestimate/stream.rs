@@ -148,6 +148,14 @@ impl Stream {
         self.seeming_depth.take()
     }
 
+    /// Checks that `buffer` holds a frame, of which luma alone is read.
+    ///
+    /// # Errors
+    /// As [`FrameLayout::luma`].
+    pub fn check_frame(&self, buffer: &gst::Buffer) -> Result<(), PlaneError> {
+        self.layout.luma(buffer, None).map(drop)
+    }
+
     /// What has happened in the session since the previous call.
     pub fn take_notices(&mut self) -> Vec<Notice> {
         self.session.take_notices()

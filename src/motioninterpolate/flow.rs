@@ -166,6 +166,9 @@ impl MotionInterpolate {
     /// Takes `buffer`, from which on output frames follow.
     pub fn take_input(&self, buffer: gst::Buffer) -> Result<(), gst::FlowError> {
         self.settle_doubt(Some(&buffer))?;
+        if self.leaves_out(&buffer)? {
+            return Ok(());
+        }
         self.take_frame(buffer, false)
     }
 
@@ -212,15 +215,13 @@ impl MotionInterpolate {
     /// Decides what is to be done with `buffer`; `None` if it is dropped because of its time or as a duplicate, or held back.
     fn admit(&self, buffer: gst::Buffer, is_sure: bool) -> Result<Option<Arrival>, gst::FlowError> {
         let state = &mut *self.state.lock();
-        let speed = state.settings.speed();
+        let is_interpolated = state.is_interpolated();
         let Some(stream) = &state.stream else { return Err(self.fail(state, video::no_caps_message())) };
         state.counts.frames_in += u64::from(!is_sure);
         // Backwards some sources begin with the frame behind the segment.
         if state.mirror.is_some_and(|end| buffer.pts().is_some_and(|pts| pts.nseconds() >= end)) {
             return Ok(None);
         }
-        let is_interpolated =
-            stream.is_constant(speed) && (state.segment.rate() > 0.0 || state.mirror.is_some());
         let duration = buffer.duration().map_or(stream.usual_duration(), gst::ClockTime::nseconds);
         let time = match stream.time_of(&buffer, state.start) {
             Ok(time) if buffer.pts().is_some() => state.input_time(time, duration),

@@ -3,12 +3,14 @@
 use gst::prelude::*;
 use gst::subclass::prelude::*;
 
+use super::MotionInterpolateMode;
 use super::flow::NoFrame;
 use super::imp::{CAT, MotionInterpolate};
 use super::plan::{LONGEST_PAUSE, earlier};
 use super::retime;
 use super::stream::InterpolateStream;
 use crate::video;
+use crate::video::frame::PlaneError;
 use crate::video::sequence::{Holding, HoldsFrames, Leave, Leaving};
 
 impl MotionInterpolate {
@@ -149,6 +151,12 @@ impl HoldsFrames for MotionInterpolate {
         if let Some(stream) = &mut self.state.lock().stream {
             stream.forget();
         }
+    }
+
+    fn check_frame(&self, buffer: &gst::Buffer) -> Result<(), PlaneError> {
+        let state = &*self.state.lock();
+        let is_read = state.is_interpolated() && state.settings.mode != MotionInterpolateMode::Repeat;
+        state.stream.as_ref().filter(|_| is_read).map_or(Ok(()), |stream| stream.maker.check_frame(buffer))
     }
 
     fn discard(&self) {

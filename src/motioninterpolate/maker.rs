@@ -8,6 +8,7 @@ use super::planes::{InputFrame, Planes};
 use super::settings::InterpolationSettings;
 use super::{MotionInterpolateMode, MotionInterpolateSceneCut};
 use crate::settings::{DeviceSettings, OpenError};
+use crate::video::frame::PlaneError;
 use crate::video::interrupt::Interrupt;
 use motion_search::compensation::weighted_mean;
 use motion_search::interpolation::Phase;
@@ -114,6 +115,14 @@ impl Maker {
         waiting: Option<&'a InputFrame>,
     ) -> (Option<&'a InputFrame>, &'a mut Planes) {
         (waiting.or(self.next.as_ref()), &mut self.planes)
+    }
+
+    /// Checks that `buffer` holds a frame.
+    ///
+    /// # Errors
+    /// As [`Planes::check`].
+    pub fn check_frame(&self, buffer: &gst::Buffer) -> Result<(), PlaneError> {
+        self.planes.check(buffer)
     }
 
     /// Whether what makes frames, if it is open, also takes the motion before and after them.

@@ -69,6 +69,19 @@ impl Planes {
         self.packing.is_some() || self.layout.has_levels(levels)
     }
 
+    /// Checks that `buffer` holds a frame with all its planes.
+    ///
+    /// # Errors
+    /// As [`Self::luma`].
+    pub fn check(&self, buffer: &gst::Buffer) -> Result<(), PlaneError> {
+        let Some(packing) = &self.packing else { return self.layout.check(buffer) };
+        let buffer = self.layout.read(buffer)?;
+        (0..packing.planes()).try_for_each(|plane| {
+            let (samples, stride) = buffer.samples(plane)?;
+            packing.check(plane, samples, stride).map_err(|error| PlaneError::Samples(plane, error))
+        })
+    }
+
     /// The luma plane of `frame`, also on a GPU.
     ///
     /// # Errors

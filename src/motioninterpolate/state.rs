@@ -89,6 +89,13 @@ impl InterpolateState {
         Some(event.seqnum_if_some(self.seqnum).build())
     }
 
+    /// Whether output frames are at the times of a constant rate; otherwise all frames pass.
+    pub fn is_interpolated(&self) -> bool {
+        let speed = self.settings.speed();
+        self.stream.as_ref().is_some_and(|stream| stream.is_constant(speed))
+            && (self.segment.rate() > 0.0 || self.mirror.is_some())
+    }
+
     /// Whether the output is as fast as the input, so that it can be late.
     pub fn is_in_real_time(&self) -> bool {
         self.retiming.speed() == Ratio::ONE && self.mirror.is_none()

@@ -14,6 +14,7 @@ mod motionserialize;
 mod pools;
 mod quantizer;
 mod scenarios;
+mod unreadable;
 
 /// Starts GStreamer with the elements of the plugin. Any warning ends the program.
 fn init() {

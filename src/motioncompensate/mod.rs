@@ -134,9 +134,8 @@ glib::wrapper! {
 /// # Errors
 /// If GStreamer refuses the element.
 pub(crate) fn register(plugin: &gst::Plugin) -> Result<(), glib::BoolError> {
+    crate::settings::mark_choices(&settings::CompensateSettings::param_specs());
     quality::register();
-    MotionCompensateMode::static_type().mark_as_plugin_api(gst::PluginAPIFlags::empty());
-    MotionCompensateMeasure::static_type().mark_as_plugin_api(gst::PluginAPIFlags::empty());
     let element = MotionCompensate::static_type();
     gst::Element::register(Some(plugin), "motioncompensate", gst::Rank::NONE, element)
 }

@@ -101,5 +101,6 @@ glib::wrapper! {
 /// # Errors
 /// If GStreamer refuses the element.
 pub(crate) fn register(plugin: &gst::Plugin) -> Result<(), glib::BoolError> {
+    crate::settings::mark_choices(&settings::DenoiseSettings::param_specs());
     gst::Element::register(Some(plugin), "motiondenoise", gst::Rank::NONE, MotionDenoise::static_type())
 }

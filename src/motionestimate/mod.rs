@@ -507,5 +507,6 @@ glib::wrapper! {
 /// # Errors
 /// If GStreamer refuses the element.
 pub(crate) fn register(plugin: &gst::Plugin) -> Result<(), glib::BoolError> {
+    crate::settings::mark_choices(&settings::Settings::param_specs());
     gst::Element::register(Some(plugin), "motionestimate", gst::Rank::NONE, MotionEstimate::static_type())
 }

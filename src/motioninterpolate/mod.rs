@@ -264,9 +264,7 @@ glib::wrapper! {
 /// # Errors
 /// If GStreamer refuses the element.
 pub(crate) fn register(plugin: &gst::Plugin) -> Result<(), glib::BoolError> {
-    MotionInterpolateMode::static_type().mark_as_plugin_api(gst::PluginAPIFlags::empty());
-    MotionInterpolateQuality::static_type().mark_as_plugin_api(gst::PluginAPIFlags::empty());
-    MotionInterpolateSceneCut::static_type().mark_as_plugin_api(gst::PluginAPIFlags::empty());
+    crate::settings::mark_choices(&settings::InterpolationSettings::param_specs());
     let element = MotionInterpolate::static_type();
     gst::Element::register(Some(plugin), "motioninterpolate", gst::Rank::NONE, element)
 }

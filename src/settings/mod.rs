@@ -110,6 +110,14 @@ pub fn readable(value: &glib::Value) -> Cow<'_, glib::Value> {
     }
 }
 
+/// Tells GStreamer that the enums and flags of these properties are those of a plugin, so that its documentation lists their values.
+pub fn mark_choices(properties: &[glib::ParamSpec]) {
+    let types = properties.iter().map(glib::ParamSpec::value_type);
+    for choice in types.filter(|kind| kind.is_a(glib::Type::ENUM) || kind.is_a(glib::Type::FLAGS)) {
+        choice.mark_as_plugin_api(gst::PluginAPIFlags::empty());
+    }
+}
+
 settings! {
     /// The part of deep samples that is searched, where not all of their bits are.
     LevelSettings;

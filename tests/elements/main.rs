@@ -12,6 +12,7 @@ mod motioninterpolate;
 mod motionoverlay;
 mod motionserialize;
 mod pools;
+mod properties;
 mod quantizer;
 mod scenarios;
 mod unreadable;

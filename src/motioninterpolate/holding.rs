@@ -127,7 +127,7 @@ impl HoldsFrames for MotionInterpolate {
     /// Lets the newest frame be repeated if the source is live and the next one does not come in time.
     fn watch_for_stall(&self) {
         self.holding.stall.lock().stop();
-        let Some(latency) = *self.live_latency.lock() else { return };
+        let Some(latency) = self.holding.latency.answered() else { return };
         let deadline = {
             let state = &*self.state.lock();
             let next = state

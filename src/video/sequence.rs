@@ -195,6 +195,8 @@ pub trait HoldsFrames: BaseTransformImpl {
     /// # Errors
     /// What became of frames that had to leave before.
     fn before_frame(&self, buffer: &gst::BufferRef) -> Result<(), gst::FlowError> {
+        // It may be the last one that waits.
+        self.holding().stall.lock().stop();
         self.holding().check()?;
         self.refuse_qos();
         if buffer.flags().contains(gst::BufferFlags::DISCONT) {

@@ -177,14 +177,14 @@ impl MotionInterpolate {
         let (buffer, time, last) = {
             let state = &mut *self.state.lock();
             let Some(stream) = &mut state.stream else { return Ok(()) };
-            let Some((buffer, time)) = stream.take_doubtful() else { return Ok(()) };
+            let Some((buffer, time)) = stream.clock.take_doubtful() else { return Ok(()) };
             let pts = next.and_then(|next| next.pts()).map(gst::ClockTime::nseconds);
             let is_before = pts.is_some_and(|pts| state.input_time(pts, 0) <= time);
             state.counts.out_of_order += u64::from(is_before);
             if !is_before {
                 (buffer, None, None)
             } else {
-                (buffer, Some(time), state.stream.as_ref().and_then(InterpolateStream::last))
+                (buffer, Some(time), state.stream.as_ref().and_then(|stream| stream.clock.last()))
             }
         };
         match time {
@@ -222,8 +222,8 @@ impl MotionInterpolate {
         if state.mirror.is_some_and(|end| buffer.pts().is_some_and(|pts| pts.nseconds() >= end)) {
             return Ok(None);
         }
-        let duration = buffer.duration().map_or(stream.usual_duration(), gst::ClockTime::nseconds);
-        let time = match stream.time_of(&buffer, state.start) {
+        let duration = buffer.duration().map_or(stream.clock.usual_duration(), gst::ClockTime::nseconds);
+        let time = match stream.clock.time_of(&buffer, state.start) {
             Ok(time) if buffer.pts().is_some() => state.input_time(time, duration),
             Ok(time) => time,
             Err(_) if !is_interpolated => state.start,
@@ -235,13 +235,14 @@ impl MotionInterpolate {
         let is_discont = buffer.flags().contains(gst::BufferFlags::DISCONT);
         let start = state.start;
         let Some(stream) = &mut state.stream else { return Ok(None) };
-        let (before, newest, last) = (stream.before(time, is_discont), stream.newest(), stream.last());
+        let (before, newest, last) =
+            (stream.clock.before(time, is_discont), stream.clock.newest(), stream.clock.last());
         // What the first frame would break with is unknown.
         if is_interpolated && !(is_discont && last.is_some()) && !is_sure {
-            match stream.judge(time, start) {
+            match stream.clock.judge(time, start) {
                 Verdict::Next => (),
                 Verdict::Doubtful => {
-                    stream.doubt(buffer, time);
+                    stream.clock.doubt(buffer, time);
                     return Ok(None);
                 }
                 Verdict::Dropped => {
@@ -280,7 +281,7 @@ impl MotionInterpolate {
             return None;
         }
         let InterpolateState { stream: Some(stream), start, retiming, .. } = state else { return None };
-        let length = stream.newest().map_or(0, |newest| time.saturating_sub(newest));
+        let length = stream.clock.newest().map_or(0, |newest| time.saturating_sub(newest));
         let interval = stream.plan(&arrival.buffer, (time, arrival.before), *start, retiming)?;
         let is_late = self.would_be_late(state, &interval);
         let segment = state.change_speed(speed, time);
@@ -456,7 +457,7 @@ impl MotionInterpolate {
             let speed = state.retiming.speed();
             let (stop, is_backwards) = (state.stop, state.mirror.is_some());
             let stream = state.stream.as_mut().filter(|stream| stream.is_constant(speed))?;
-            stream.newest()?;
+            stream.clock.newest()?;
             let end =
                 duration.filter(|_| !is_backwards).map(|duration| time.saturating_add(duration).nseconds());
             stream.take_gap(end.filter(|&end| stop.is_none_or(|stop| end <= stop)))

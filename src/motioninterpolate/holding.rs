@@ -94,7 +94,7 @@ impl HoldsFrames for MotionInterpolate {
         let state = &mut *self.state.lock();
         let (stop, segment, is_backwards) = (state.stop, &state.input_segment, state.mirror.is_some());
         let Some(stream) = &mut state.stream else { return };
-        let (Some(newest), end) = (stream.newest(), stream.end()) else { return };
+        let (Some(newest), end) = (stream.clock.newest(), stream.clock.end()) else { return };
         match event.map(|event| event.view()) {
             // What the segment has after the last frame shows that frame.
             Some(gst::EventView::Eos(_) | gst::EventView::SegmentDone(_)) => {

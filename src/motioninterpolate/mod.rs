@@ -172,6 +172,7 @@ mod caps;
 mod flow;
 mod holding;
 mod imp;
+mod input_clock;
 mod load;
 mod make_error;
 mod maker;

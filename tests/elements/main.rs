@@ -15,6 +15,7 @@ mod pools;
 mod properties;
 mod quantizer;
 mod scenarios;
+mod support;
 mod unreadable;
 
 /// Starts GStreamer with the elements of the plugin. Any warning ends the program.

@@ -6,7 +6,7 @@ use gst_video::VideoInfo;
 
 use super::MotionEstimateSceneCut;
 use super::imp::{CAT, MotionEstimate};
-use super::messages::{Times, stream_message};
+use super::messages::Times;
 use super::settings::Settings;
 use super::state::EstimateState;
 use super::stream::{FieldKey, OpenedSession, ReadyFrame, Sessions, Stream};
@@ -68,7 +68,7 @@ impl MotionEstimate {
             }
             Some(Ok(opened)) => {
                 let changed = stream.change_device(self.tell(opened), &mut self.statistics.lock());
-                let changed = changed.map_err(|error| stream_message(&error, stream));
+                let changed = changed.map_err(|error| error.message(stream.info()));
                 changed.map_err(|message| self.fail(state, message))?;
             }
         }
@@ -172,7 +172,7 @@ impl MotionEstimate {
         if let Some(depth) = stream.take_seeming_depth() {
             self.warn_of_depth(depth);
         }
-        let taken = taken.map_err(|error| stream_message(&error, stream));
+        let taken = taken.map_err(|error| error.message(stream.info()));
         taken.map_err(|message| self.fail(state, message))
     }
 
@@ -200,7 +200,7 @@ impl MotionEstimate {
         let Some(stream) = &mut state.stream else { return Ok((None, None)) };
         let next = stream.pop_output(leave, &mut self.statistics.lock());
         tell_notices(&*self.obj(), *CAT, stream.take_notices());
-        let next = next.map_err(|error| stream_message(&error, stream));
+        let next = next.map_err(|error| error.message(stream.info()));
         let ReadyFrame { buffer, is_scene_cut } = match next.map_err(|message| self.fail(state, message))? {
             None => return Ok((None, None)),
             Some(Item::Event(event)) => return Ok((Some(Leaving::Event(event)), None)),
@@ -294,7 +294,7 @@ impl HoldsFrames for MotionEstimate {
         let Some(stream) = &mut state.stream else { return Ok(()) };
         let released = stream.release_buffers(&mut self.statistics.lock());
         tell_notices(&*self.obj(), *CAT, stream.take_notices());
-        let released = released.map_err(|error| stream_message(&error, stream));
+        let released = released.map_err(|error| error.message(stream.info()));
         released.map_err(|message| self.fail(state, message))
     }
 }

@@ -8,7 +8,6 @@ use gst_base::prelude::*;
 use gst_video::VideoInfo;
 
 use super::imp::{CAT, MotionInterpolate};
-use super::make_error::MakeError;
 use super::order::Verdict;
 use super::plan::{Before, Due, Planned, Shown};
 use super::ratio::Ratio;
@@ -18,6 +17,7 @@ use super::statistics::{Counts, OutputKind};
 use super::stream::InterpolateStream;
 use super::timeline::{Interval, OutputFrame};
 use super::{caps, retime};
+use crate::settings::StreamError;
 use crate::settings::tell_notices;
 use crate::video;
 use crate::video::sequence::{HoldsFrames, Leave, Leaving};
@@ -36,12 +36,12 @@ struct Arrival {
 
 /// Why a frame does not leave.
 pub enum NoFrame {
-    Make(MakeError),
+    Make(StreamError),
     Flow(gst::FlowError),
 }
 
-impl From<MakeError> for NoFrame {
-    fn from(error: MakeError) -> Self {
+impl From<StreamError> for NoFrame {
+    fn from(error: StreamError) -> Self {
         Self::Make(error)
     }
 }

@@ -174,7 +174,6 @@ mod holding;
 mod imp;
 mod input_clock;
 mod load;
-mod make_error;
 mod maker;
 mod messages;
 mod metas;

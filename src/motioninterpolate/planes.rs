@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use gst_video::VideoInfo;
 
-use super::make_error::MakeError;
 use super::packing::{Packing, UnpackedFrame, UnpackedPlane};
+use crate::settings::StreamError;
 use crate::video::frame::{FrameLayout, PlaneError};
 use crate::video::pool;
 use motion_search::compensation::{CompensationError, PlaneMut};
@@ -138,7 +138,7 @@ impl Planes {
         &mut self,
         buffer: &mut gst::BufferRef,
         mut write: impl FnMut(usize, &mut PlaneMut<'_>) -> Result<(), CompensationError>,
-    ) -> Result<(), MakeError> {
+    ) -> Result<(), StreamError> {
         let mut out = self.layout.write(buffer)?;
         let (Some(packing), Some(made)) = (&self.packing, &mut self.made) else {
             for index in 0..self.layout.format().samplings.len() {

@@ -9,7 +9,6 @@ use gst_video::VideoInfo;
 
 use super::caps;
 use super::input_clock::InputClock;
-use super::make_error::MakeError;
 use super::maker::Maker;
 use super::metas::MomentMetas;
 use super::plan::earlier;
@@ -21,6 +20,7 @@ use super::retime;
 use super::settings::InterpolationSettings;
 use super::statistics::Counts;
 use super::timeline::{FramePlace, Interval, Timeline};
+use crate::settings::StreamError;
 use crate::video::pool::HeldBuffers;
 use crate::video::sequence::Leaving;
 
@@ -185,7 +185,7 @@ impl InterpolateStream {
         buffer: gst::Buffer,
         planned: Planned,
         looks_ahead: bool,
-    ) -> Result<(), MakeError> {
+    ) -> Result<(), StreamError> {
         let interval = &planned.interval;
         let is_wanted = interval.is_any_between() || (looks_ahead && interval.is_between());
         let is_wanted = is_wanted && !planned.is_late;
@@ -236,7 +236,7 @@ impl InterpolateStream {
     ///
     /// # Errors
     /// As [`Maker::load_ahead`].
-    fn load_ahead(&mut self) -> Result<(), MakeError> {
+    fn load_ahead(&mut self) -> Result<(), StreamError> {
         let Some(frame) = self.waiting.front() else { return Ok(()) };
         let Planned { interval, length, is_late, .. } = &frame.planned;
         let first = interval.upcoming().filter(|_| !is_late);
@@ -247,7 +247,7 @@ impl InterpolateStream {
     ///
     /// # Errors
     /// As [`Maker::load_ahead`].
-    fn advance(&mut self) -> Result<(), MakeError> {
+    fn advance(&mut self) -> Result<(), StreamError> {
         self.load_ahead()?;
         let Some(frame) = self.waiting.pop_front() else { return Ok(()) };
         self.metas.take(frame.dropped, &frame.frame.buffer);
@@ -320,7 +320,7 @@ impl InterpolateStream {
         keep: usize,
         looks_ahead: bool,
         counts: &mut Counts,
-    ) -> Result<Option<Due>, MakeError> {
+    ) -> Result<Option<Due>, StreamError> {
         // The frame before those that wait is held too.
         let allowed = self.held.most().saturating_sub(1).max(usize::from(looks_ahead));
         let keep = keep.min(allowed);

@@ -25,11 +25,13 @@ mod missing;
 mod opening;
 mod several;
 pub mod statistics;
+mod stream_error;
 
 pub use messages::{PostedWarnings, search_message, setup_message, tell_notices};
 pub use missing::MissingFields;
 pub use opening::{OpenError, log_compilations, refuse, replace};
 pub use several::{MotionEstimateBalance, MotionEstimateOnDeviceFailure, MotionEstimateSplit};
+pub use stream_error::StreamError;
 
 /// Declares a structure of values and their properties. An entry has the field, its type and default, then the
 /// property's name, nick, blurb, and what makes a builder of its specification from name and default. Each `with field: Type`

@@ -8,6 +8,7 @@ use gst_base::subclass::prelude::*;
 use super::imp::{CAT, MotionCompensate};
 use super::stream::{CompensateError, Compensation};
 use crate::settings::statistics;
+use crate::video::frame::PlaneError;
 use crate::video::sequence::{Holding, HoldsFrames, Leave, Leaving};
 use crate::video::waiting::Item;
 
@@ -109,6 +110,10 @@ impl HoldsFrames for MotionCompensate {
 
     fn forget(&self) {
         self.state.lock().forget();
+    }
+
+    fn check_frame(&self, buffer: &gst::Buffer) -> Result<(), PlaneError> {
+        self.state.lock().check_frame(buffer)
     }
 
     fn discard(&self) {

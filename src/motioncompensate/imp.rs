@@ -152,6 +152,9 @@ impl BaseTransformImpl for MotionCompensate {
         self.before_frame(&buffer)?;
         self.missing.lock().note((&*self.obj(), *CAT), meta::is_attached(&buffer), &buffer);
         self.apply_settings()?;
+        if self.leaves_out(&buffer)? {
+            return Ok(gst::FlowSuccess::Ok);
+        }
         self.holding.latency.note(&*self.obj(), buffer.pts());
         let passing = self.state.lock().take_input(buffer, is_discont);
         match passing {

@@ -58,7 +58,9 @@
  * or all fields of a frame have other offsets than -1 and `reference-offset` is not set. Such a frame passes unchanged, and a
  * warning is posted once.
  *
- * Where a field is malformed, or for another frame size, the frame passes as it is, with a warning.
+ * Where a field is malformed, or for another frame size, the frame passes as it is, with a warning. A buffer that is too short for
+ * its caps is dropped with one warning; the frames that wait leave before, and the next one begins a sequence. With
+ * `mode=original measure=none` nothing is read.
  *
  * ## Buffers
  *
@@ -132,9 +134,8 @@ glib::wrapper! {
 /// # Errors
 /// If GStreamer refuses the element.
 pub(crate) fn register(plugin: &gst::Plugin) -> Result<(), glib::BoolError> {
+    crate::settings::mark_choices(&settings::CompensateSettings::param_specs());
     quality::register();
-    MotionCompensateMode::static_type().mark_as_plugin_api(gst::PluginAPIFlags::empty());
-    MotionCompensateMeasure::static_type().mark_as_plugin_api(gst::PluginAPIFlags::empty());
     let element = MotionCompensate::static_type();
     gst::Element::register(Some(plugin), "motioncompensate", gst::Rank::NONE, element)
 }

@@ -225,6 +225,15 @@ impl CompensateState {
         None
     }
 
+    /// Checks that `buffer` holds a frame, if frames are read.
+    ///
+    /// # Errors
+    /// As [`FrameLayout::check`].
+    pub fn check_frame(&self, buffer: &gst::Buffer) -> Result<(), PlaneError> {
+        let reads = !self.settings.is_in_place() || self.settings.is_measured();
+        self.stream.as_ref().filter(|_| reads).map_or(Ok(()), |stream| stream.layout.check(buffer))
+    }
+
     /// What waited longest, unless it is a frame whose reference may still come.
     pub fn pop(&mut self) -> Option<Item<WaitingFrame>> {
         match self.waiting.first() {

@@ -10,6 +10,7 @@ use super::imp::{CAT, MotionDenoise};
 use super::settings::DenoiseSettings;
 use super::stream::{DenoiseState, DenoiseStream, Taken};
 use crate::settings::{OpenError, refuse, statistics, tell_notices};
+use crate::video::frame::PlaneError;
 use crate::video::sequence::{Holding, HoldsFrames, Leave, Leaving};
 use crate::video::{duration_of_frames, no_caps_message};
 
@@ -88,6 +89,9 @@ impl MotionDenoise {
     /// Takes `buffer`, and searches its motion. Gives it back if nothing is to change.
     pub fn take_input(&self, buffer: gst::Buffer) -> Result<Option<gst::Buffer>, gst::FlowError> {
         self.apply_settings()?;
+        if self.leaves_out(&buffer)? {
+            return Ok(None);
+        }
         let pts = buffer.pts();
         let held = self.settings.lock().held();
         let state = &mut *self.state.lock();
@@ -180,6 +184,10 @@ impl HoldsFrames for MotionDenoise {
         if let Some(stream) = &mut self.state.lock().stream {
             stream.forget();
         }
+    }
+
+    fn check_frame(&self, buffer: &gst::Buffer) -> Result<(), PlaneError> {
+        self.state.lock().stream.as_ref().map_or(Ok(()), |stream| stream.check_frame(buffer))
     }
 
     fn discard(&self) {

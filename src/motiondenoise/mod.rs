@@ -50,6 +50,7 @@
  * | GRAY16 with fewer significant bits, as of Mono12 cameras | set `significant-bits` |
  * | deep samples that vary in a small part of their range | set `black-level` and `white-level`, between which the search sees them |
  * | a device that cannot be opened, set while playing | a warning, and the earlier settings hold |
+ * | a buffer that is too short for its caps | it is dropped with one warning; the frames that wait leave before, and the next one begins a sequence |
  * | interlaced frames, stereo frame by frame | an error: put `deinterlace` or `glviewconvert` before |
  * | `qos=true` while frames wait for later ones | a warning, and `qos` is off again: input that is dropped would let them wait longer |
  * | frames without timestamps | they pass as they are: only their order counts |
@@ -100,5 +101,6 @@ glib::wrapper! {
 /// # Errors
 /// If GStreamer refuses the element.
 pub(crate) fn register(plugin: &gst::Plugin) -> Result<(), glib::BoolError> {
+    crate::settings::mark_choices(&settings::DenoiseSettings::param_specs());
     gst::Element::register(Some(plugin), "motiondenoise", gst::Rank::NONE, MotionDenoise::static_type())
 }

@@ -6,41 +6,16 @@ use std::collections::VecDeque;
 use gst_video::VideoInfo;
 
 use super::settings::DenoiseSettings;
-use crate::settings::search_message;
-use crate::video::frame::{FrameLayout, PlaneError, frame_message};
+use crate::settings::StreamError;
+use crate::video::frame::{FrameLayout, PlaneError};
 use crate::video::pool::{self, HeldBuffers};
 use crate::video::sequence::Leave;
 use crate::video::waiting::{Item, Waiting};
 use motion_search::backend::Choice;
-use motion_search::compensation::CompensationError;
 use motion_search::denoising::{Denoiser, LumaSlot, NoiseLevel, Reference, Strength, search_parameters};
-use motion_search::estimator::{EstimateError, FrameView, Launching, Notice, Output, References, SetupError};
+use motion_search::estimator::{FrameView, Launching, Notice, Output, References, SetupError};
 use motion_search::session::{FrameSlot, Session};
 use motion_search::tuning::{Kernel, Tuning};
-
-/// Why a frame cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum DenoiseError {
-    /// A buffer does not hold the frame its caps promise.
-    #[error(transparent)]
-    Plane(#[from] PlaneError),
-    /// Planes or fields do not fit together.
-    #[error(transparent)]
-    Planes(#[from] CompensationError),
-    /// The search failed.
-    #[error(transparent)]
-    Search(#[from] EstimateError),
-}
-
-impl DenoiseError {
-    /// The error message for the bus about a frame of `info`.
-    pub fn message(&self, info: &VideoInfo) -> gst::ErrorMessage {
-        match self {
-            Self::Search(error) => search_message(error),
-            _ => frame_message(self, info),
-        }
-    }
-}
 
 /// The field of a frame, by its number, in the frame so many after it.
 #[derive(Default)]
@@ -177,6 +152,14 @@ impl DenoiseStream {
         self.layout.info()
     }
 
+    /// Checks that `buffer` holds a frame.
+    ///
+    /// # Errors
+    /// As [`FrameLayout::check`].
+    pub fn check_frame(&self, buffer: &gst::Buffer) -> Result<(), PlaneError> {
+        self.layout.check(buffer)
+    }
+
     /// What has happened to the devices since the previous call.
     pub fn take_notices(&mut self) -> Vec<Notice> {
         self.session.take_notices()
@@ -185,8 +168,8 @@ impl DenoiseStream {
     /// Takes `buffer` as the next frame of the sequence, and searches between it and those before it.
     ///
     /// # Errors
-    /// [`DenoiseError`] if the buffer does not hold the frame its caps promise, or the last device fails.
-    pub fn take_input(&mut self, buffer: gst::Buffer) -> Result<Taken, DenoiseError> {
+    /// [`StreamError`] if the buffer does not hold the frame its caps promise, or the last device fails.
+    pub fn take_input(&mut self, buffer: gst::Buffer) -> Result<Taken, StreamError> {
         let previous = self.waiting.frames().next_back().or(self.past.back());
         let previous = previous.map(|frame| (frame.slot, frame.luma, &frame.buffer));
         if let Some((slot, luma, previous)) = previous
@@ -254,7 +237,7 @@ impl DenoiseStream {
     ///
     /// # Errors
     /// As [`Self::take_input`].
-    fn finish_search(&mut self) -> Result<(), DenoiseError> {
+    fn finish_search(&mut self) -> Result<(), StreamError> {
         let (FieldPlace { frame, offset }, output) = self.session.finish_search()?;
         // A frame leaves when its searches are over, so it still waits.
         let index = (frame - self.first) as usize - self.past.len();
@@ -320,7 +303,7 @@ impl DenoiseStream {
     ///
     /// # Errors
     /// As [`Self::take_input`].
-    pub fn measure(&mut self, level: NoiseLevel, strength: Strength) -> Result<(bool, f64), DenoiseError> {
+    pub fn measure(&mut self, level: NoiseLevel, strength: Strength) -> Result<(bool, f64), StreamError> {
         while self.waiting.first().is_some_and(|frame| frame.in_flight > 0) {
             self.finish_search()?;
         }
@@ -339,7 +322,7 @@ impl DenoiseStream {
     ///
     /// # Errors
     /// As [`Self::measure`].
-    pub fn write(&mut self, out: &mut gst::BufferRef) -> Result<(), DenoiseError> {
+    pub fn write(&mut self, out: &mut gst::BufferRef) -> Result<(), StreamError> {
         let layout = self.layout.clone();
         let mut out = layout.write(out)?;
         self.with_planes(|denoiser, planes, references| {
@@ -362,8 +345,8 @@ impl DenoiseStream {
     /// Calls `work` with the planes of the frame that leaves next and those that it is averaged with.
     fn with_planes<T: Default>(
         &mut self,
-        work: impl FnOnce(&mut Denoiser, &[FrameView<'_>], &[Reference<'_>]) -> Result<T, DenoiseError>,
-    ) -> Result<T, DenoiseError> {
+        work: impl FnOnce(&mut Denoiser, &[FrameView<'_>], &[Reference<'_>]) -> Result<T, StreamError>,
+    ) -> Result<T, StreamError> {
         let Self { layout, denoiser, past, waiting, .. } = self;
         let Some(first) = waiting.first() else { return Ok(T::default()) };
         // The frames before it, or before the one that it repeats.

@@ -6,10 +6,10 @@ use gst_video::VideoInfo;
 
 use super::MotionEstimateSceneCut;
 use super::imp::{CAT, MotionEstimate};
-use super::messages::{Times, stream_message};
+use super::messages::Times;
 use super::settings::Settings;
 use super::state::EstimateState;
-use super::stream::{FieldKey, OpenedSession, ReadyFrame, Sessions, Stream, StreamError};
+use super::stream::{FieldKey, OpenedSession, ReadyFrame, Sessions, Stream};
 use crate::settings::{OpenError, refuse, statistics, tell_notices};
 use crate::video::frame::PlaneError;
 use crate::video::interrupt::Later;
@@ -68,7 +68,7 @@ impl MotionEstimate {
             }
             Some(Ok(opened)) => {
                 let changed = stream.change_device(self.tell(opened), &mut self.statistics.lock());
-                let changed = changed.map_err(|error| stream_message(&error, stream));
+                let changed = changed.map_err(|error| error.message(stream.info()));
                 changed.map_err(|message| self.fail(state, message))?;
             }
         }
@@ -172,17 +172,8 @@ impl MotionEstimate {
         if let Some(depth) = stream.take_seeming_depth() {
             self.warn_of_depth(depth);
         }
-        match taken {
-            Err(StreamError::Luma(error)) => {
-                stream.forget();
-                self.warn_of_buffer(&error, stream.info());
-                Ok(())
-            }
-            taken => {
-                let taken = taken.map_err(|error| stream_message(&error, stream));
-                taken.map_err(|message| self.fail(state, message))
-            }
-        }
+        let taken = taken.map_err(|error| error.message(stream.info()));
+        taken.map_err(|message| self.fail(state, message))
     }
 
     /// Warns, once, that samples of 16 bits seem to have `depth` bits.
@@ -200,19 +191,6 @@ impl MotionEstimate {
         );
     }
 
-    /// Warns, once on the bus, of a buffer that holds no frame of `info` and is dropped.
-    fn warn_of_buffer(&self, error: &PlaneError, info: &VideoInfo) {
-        gst::warning!(CAT, imp = self, "A buffer is dropped: {error}");
-        if self.warnings.lock().is_new("buffer") {
-            gst::element_imp_warning!(
-                self,
-                gst::StreamError::Format,
-                ("A buffer does not hold the frame its caps promise, and is dropped"),
-                ["{error}; {info:?}"]
-            );
-        }
-    }
-
     /// Takes what leaves next. Returns it with the times of the frame, if that begins another scene.
     fn advance(&self, leave: Leave) -> Result<(Option<Leaving>, Option<Times>), gst::FlowError> {
         let state = &mut *self.state.lock();
@@ -222,7 +200,7 @@ impl MotionEstimate {
         let Some(stream) = &mut state.stream else { return Ok((None, None)) };
         let next = stream.pop_output(leave, &mut self.statistics.lock());
         tell_notices(&*self.obj(), *CAT, stream.take_notices());
-        let next = next.map_err(|error| stream_message(&error, stream));
+        let next = next.map_err(|error| error.message(stream.info()));
         let ReadyFrame { buffer, is_scene_cut } = match next.map_err(|message| self.fail(state, message))? {
             None => return Ok((None, None)),
             Some(Item::Event(event)) => return Ok((Some(Leaving::Event(event)), None)),
@@ -292,6 +270,10 @@ impl HoldsFrames for MotionEstimate {
         }
     }
 
+    fn check_frame(&self, buffer: &gst::Buffer) -> Result<(), PlaneError> {
+        self.state.lock().stream.as_ref().map_or(Ok(()), |stream| stream.check_frame(buffer))
+    }
+
     fn discard(&self) {
         let state = &mut *self.state.lock();
         state.key_unit = None;
@@ -312,7 +294,7 @@ impl HoldsFrames for MotionEstimate {
         let Some(stream) = &mut state.stream else { return Ok(()) };
         let released = stream.release_buffers(&mut self.statistics.lock());
         tell_notices(&*self.obj(), *CAT, stream.take_notices());
-        let released = released.map_err(|error| stream_message(&error, stream));
+        let released = released.map_err(|error| error.message(stream.info()));
         released.map_err(|message| self.fail(state, message))
     }
 }

@@ -198,8 +198,11 @@ impl BaseTransformImpl for MotionEstimate {
         buffer: gst::Buffer,
     ) -> Result<gst::FlowSuccess, gst::FlowError> {
         self.before_frame(&buffer)?;
-        self.holding.latency.note(&*self.obj(), buffer.pts());
         self.apply_settings()?;
+        if self.leaves_out(&buffer)? {
+            return Ok(gst::FlowSuccess::Ok);
+        }
+        self.holding.latency.note(&*self.obj(), buffer.pts());
         self.parent_submit_input_buffer(is_discont, buffer)
     }
 

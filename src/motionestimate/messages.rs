@@ -1,7 +1,4 @@
-//! Converts errors to messages for the bus.
-
-use super::stream::{Stream, StreamError};
-use crate::settings::search_message;
+//! What is told of scene cuts.
 
 /// When a frame is shown.
 #[derive(Debug)]
@@ -42,16 +39,5 @@ impl Times {
             .running_time(self.running_time)
             .count(count)
             .build()
-    }
-}
-
-/// The error message for the bus about an error while streaming.
-pub fn stream_message(error: &StreamError, stream: &Stream) -> gst::ErrorMessage {
-    match error {
-        StreamError::Luma(error) => error.message(stream.info()),
-        StreamError::Search(error) => search_message(error),
-        StreamError::Attach(error) => {
-            gst::error_msg!(gst::LibraryError::Failed, ("Cannot attach the vectors: {error}"), ["{error:?}"])
-        }
     }
 }

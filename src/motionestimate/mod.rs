@@ -195,7 +195,8 @@
  *
  * ## Damaged and undeclared frames
  *
- * A buffer that is too short for its caps is dropped with one warning, and the next frame begins a sequence. Samples of 10 or
+ * A buffer that is too short for its caps is dropped with one warning; the frames that wait leave before, and the next one begins
+ * a sequence. Samples of 10 or
  * 12 bits in GRAY16, of whose 16 bits `algorithm=hierarchical` sees the upper eight, are told by one warning, after 12 frames
  * in which the upper four bits are not used: it names the `white-level` to set.
  *
@@ -506,5 +507,6 @@ glib::wrapper! {
 /// # Errors
 /// If GStreamer refuses the element.
 pub(crate) fn register(plugin: &gst::Plugin) -> Result<(), glib::BoolError> {
+    crate::settings::mark_choices(&settings::Settings::param_specs());
     gst::Element::register(Some(plugin), "motionestimate", gst::Rank::NONE, MotionEstimate::static_type())
 }

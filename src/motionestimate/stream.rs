@@ -10,7 +10,8 @@ use super::memory::{Allocator, handle_of};
 use super::settings::Settings;
 use super::statistics::Statistics;
 use super::unused_bits::UnusedBits;
-use crate::meta::{self, Extras, FieldCosts, FieldDescription, MetaError, RowDevices};
+use crate::meta::{self, Extras, FieldCosts, FieldDescription, RowDevices};
+use crate::settings::StreamError;
 use crate::video::frame::{FrameLayout, PlaneError};
 use crate::video::interrupt::Later;
 use crate::video::pool::{self, HeldBuffers, ask_for};
@@ -19,20 +20,6 @@ use crate::video::waiting::{Item, Waiting};
 use motion_search::backend::Choice;
 use motion_search::estimator::{EstimateError, MotionVector, Notice, Output, References, SetupError};
 use motion_search::session::{FrameSlot, Session};
-
-/// Why a buffer does not get its vectors.
-#[derive(Debug, thiserror::Error)]
-pub enum StreamError {
-    /// The luma plane of the buffer cannot be read.
-    #[error(transparent)]
-    Luma(#[from] PlaneError),
-    /// The search failed.
-    #[error(transparent)]
-    Search(#[from] EstimateError),
-    /// The vectors cannot be attached.
-    #[error(transparent)]
-    Attach(#[from] MetaError),
-}
 
 /// The field that a search finds.
 #[derive(Default)]
@@ -146,6 +133,14 @@ impl Stream {
     /// The depth that samples of 16 bits seem to have, if they use fewer, once.
     pub fn take_seeming_depth(&mut self) -> Option<u32> {
         self.seeming_depth.take()
+    }
+
+    /// Checks that `buffer` holds a frame, of which luma alone is read.
+    ///
+    /// # Errors
+    /// As [`FrameLayout::luma`].
+    pub fn check_frame(&self, buffer: &gst::Buffer) -> Result<(), PlaneError> {
+        self.layout.luma(buffer, None).map(drop)
     }
 
     /// What has happened in the session since the previous call.

@@ -8,7 +8,6 @@ use gst_base::prelude::*;
 use gst_video::VideoInfo;
 
 use super::imp::{CAT, MotionInterpolate};
-use super::make_error::MakeError;
 use super::order::Verdict;
 use super::plan::{Before, Due, Planned, Shown};
 use super::ratio::Ratio;
@@ -18,6 +17,7 @@ use super::statistics::{Counts, OutputKind};
 use super::stream::InterpolateStream;
 use super::timeline::{Interval, OutputFrame};
 use super::{caps, retime};
+use crate::settings::StreamError;
 use crate::settings::tell_notices;
 use crate::video;
 use crate::video::sequence::{HoldsFrames, Leave, Leaving};
@@ -36,12 +36,12 @@ struct Arrival {
 
 /// Why a frame does not leave.
 pub enum NoFrame {
-    Make(MakeError),
+    Make(StreamError),
     Flow(gst::FlowError),
 }
 
-impl From<MakeError> for NoFrame {
-    fn from(error: MakeError) -> Self {
+impl From<StreamError> for NoFrame {
+    fn from(error: StreamError) -> Self {
         Self::Make(error)
     }
 }
@@ -166,6 +166,9 @@ impl MotionInterpolate {
     /// Takes `buffer`, from which on output frames follow.
     pub fn take_input(&self, buffer: gst::Buffer) -> Result<(), gst::FlowError> {
         self.settle_doubt(Some(&buffer))?;
+        if self.leaves_out(&buffer)? {
+            return Ok(());
+        }
         self.take_frame(buffer, false)
     }
 
@@ -174,14 +177,14 @@ impl MotionInterpolate {
         let (buffer, time, last) = {
             let state = &mut *self.state.lock();
             let Some(stream) = &mut state.stream else { return Ok(()) };
-            let Some((buffer, time)) = stream.take_doubtful() else { return Ok(()) };
+            let Some((buffer, time)) = stream.clock.take_doubtful() else { return Ok(()) };
             let pts = next.and_then(|next| next.pts()).map(gst::ClockTime::nseconds);
             let is_before = pts.is_some_and(|pts| state.input_time(pts, 0) <= time);
             state.counts.out_of_order += u64::from(is_before);
             if !is_before {
                 (buffer, None, None)
             } else {
-                (buffer, Some(time), state.stream.as_ref().and_then(InterpolateStream::last))
+                (buffer, Some(time), state.stream.as_ref().and_then(|stream| stream.clock.last()))
             }
         };
         match time {
@@ -212,17 +215,15 @@ impl MotionInterpolate {
     /// Decides what is to be done with `buffer`; `None` if it is dropped because of its time or as a duplicate, or held back.
     fn admit(&self, buffer: gst::Buffer, is_sure: bool) -> Result<Option<Arrival>, gst::FlowError> {
         let state = &mut *self.state.lock();
-        let speed = state.settings.speed();
+        let is_interpolated = state.is_interpolated();
         let Some(stream) = &state.stream else { return Err(self.fail(state, video::no_caps_message())) };
         state.counts.frames_in += u64::from(!is_sure);
         // Backwards some sources begin with the frame behind the segment.
         if state.mirror.is_some_and(|end| buffer.pts().is_some_and(|pts| pts.nseconds() >= end)) {
             return Ok(None);
         }
-        let is_interpolated =
-            stream.is_constant(speed) && (state.segment.rate() > 0.0 || state.mirror.is_some());
-        let duration = buffer.duration().map_or(stream.usual_duration(), gst::ClockTime::nseconds);
-        let time = match stream.time_of(&buffer, state.start) {
+        let duration = buffer.duration().map_or(stream.clock.usual_duration(), gst::ClockTime::nseconds);
+        let time = match stream.clock.time_of(&buffer, state.start) {
             Ok(time) if buffer.pts().is_some() => state.input_time(time, duration),
             Ok(time) => time,
             Err(_) if !is_interpolated => state.start,
@@ -234,13 +235,14 @@ impl MotionInterpolate {
         let is_discont = buffer.flags().contains(gst::BufferFlags::DISCONT);
         let start = state.start;
         let Some(stream) = &mut state.stream else { return Ok(None) };
-        let (before, newest, last) = (stream.before(time, is_discont), stream.newest(), stream.last());
+        let (before, newest, last) =
+            (stream.clock.before(time, is_discont), stream.clock.newest(), stream.clock.last());
         // What the first frame would break with is unknown.
         if is_interpolated && !(is_discont && last.is_some()) && !is_sure {
-            match stream.judge(time, start) {
+            match stream.clock.judge(time, start) {
                 Verdict::Next => (),
                 Verdict::Doubtful => {
-                    stream.doubt(buffer, time);
+                    stream.clock.doubt(buffer, time);
                     return Ok(None);
                 }
                 Verdict::Dropped => {
@@ -279,7 +281,7 @@ impl MotionInterpolate {
             return None;
         }
         let InterpolateState { stream: Some(stream), start, retiming, .. } = state else { return None };
-        let length = stream.newest().map_or(0, |newest| time.saturating_sub(newest));
+        let length = stream.clock.newest().map_or(0, |newest| time.saturating_sub(newest));
         let interval = stream.plan(&arrival.buffer, (time, arrival.before), *start, retiming)?;
         let is_late = self.would_be_late(state, &interval);
         let segment = state.change_speed(speed, time);
@@ -455,7 +457,7 @@ impl MotionInterpolate {
             let speed = state.retiming.speed();
             let (stop, is_backwards) = (state.stop, state.mirror.is_some());
             let stream = state.stream.as_mut().filter(|stream| stream.is_constant(speed))?;
-            stream.newest()?;
+            stream.clock.newest()?;
             let end =
                 duration.filter(|_| !is_backwards).map(|duration| time.saturating_add(duration).nseconds());
             stream.take_gap(end.filter(|&end| stop.is_none_or(|stop| end <= stop)))

@@ -3,12 +3,14 @@
 use gst::prelude::*;
 use gst::subclass::prelude::*;
 
+use super::MotionInterpolateMode;
 use super::flow::NoFrame;
 use super::imp::{CAT, MotionInterpolate};
 use super::plan::{LONGEST_PAUSE, earlier};
 use super::retime;
 use super::stream::InterpolateStream;
 use crate::video;
+use crate::video::frame::PlaneError;
 use crate::video::sequence::{Holding, HoldsFrames, Leave, Leaving};
 
 impl MotionInterpolate {
@@ -92,7 +94,7 @@ impl HoldsFrames for MotionInterpolate {
         let state = &mut *self.state.lock();
         let (stop, segment, is_backwards) = (state.stop, &state.input_segment, state.mirror.is_some());
         let Some(stream) = &mut state.stream else { return };
-        let (Some(newest), end) = (stream.newest(), stream.end()) else { return };
+        let (Some(newest), end) = (stream.clock.newest(), stream.clock.end()) else { return };
         match event.map(|event| event.view()) {
             // What the segment has after the last frame shows that frame.
             Some(gst::EventView::Eos(_) | gst::EventView::SegmentDone(_)) => {
@@ -125,7 +127,7 @@ impl HoldsFrames for MotionInterpolate {
     /// Lets the newest frame be repeated if the source is live and the next one does not come in time.
     fn watch_for_stall(&self) {
         self.holding.stall.lock().stop();
-        let Some(latency) = *self.live_latency.lock() else { return };
+        let Some(latency) = self.holding.latency.answered() else { return };
         let deadline = {
             let state = &*self.state.lock();
             let next = state
@@ -149,6 +151,12 @@ impl HoldsFrames for MotionInterpolate {
         if let Some(stream) = &mut self.state.lock().stream {
             stream.forget();
         }
+    }
+
+    fn check_frame(&self, buffer: &gst::Buffer) -> Result<(), PlaneError> {
+        let state = &*self.state.lock();
+        let is_read = state.is_interpolated() && state.settings.mode != MotionInterpolateMode::Repeat;
+        state.stream.as_ref().filter(|_| is_read).map_or(Ok(()), |stream| stream.maker.check_frame(buffer))
     }
 
     fn discard(&self) {

@@ -41,8 +41,6 @@ pub struct MotionInterpolate {
     pub(super) warnings: Mutex<PostedWarnings>,
     /// Frames before this running time are too late.
     pub(super) earliest: Mutex<Option<gst::ClockTime>>,
-    /// The latency of upstream and this element, if the source is live.
-    pub(super) live_latency: Mutex<Option<gst::ClockTime>>,
     /// The segment of the output, whose position is the end of what has left.
     pub(super) shown: Mutex<gst::FormattedSegment<gst::ClockTime>>,
     pub(super) holding: Holding,
@@ -146,7 +144,6 @@ impl BaseTransformImpl for MotionInterpolate {
         *self.statistics.lock() = InterpolationStatistics::default();
         *self.warnings.lock() = PostedWarnings::default();
         *self.earliest.lock() = None;
-        *self.live_latency.lock() = None;
         *self.shown.lock() = gst::FormattedSegment::new();
         self.holding.reset();
         Ok(())
@@ -233,10 +230,6 @@ impl BaseTransformImpl for MotionInterpolate {
         let is_answered = self.answer_query(direction, query);
         if is_answered && direction == gst::PadDirection::Src {
             retime::answer(query.view_mut(), self.settings.lock().speed());
-            if let gst::QueryViewMut::Latency(query) = query.view_mut() {
-                let (is_live, least, _) = query.result();
-                *self.live_latency.lock() = is_live.then_some(least);
-            }
         }
         is_answered
     }

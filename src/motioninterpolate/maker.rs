@@ -3,11 +3,12 @@
 use gst_video::VideoInfo;
 
 use super::MotionInterpolateMode;
-use super::make_error::MakeError;
 use super::motion::{MotionChoice, MotionSearch, PairMotion};
 use super::planes::{InputFrame, Planes};
 use super::settings::InterpolationSettings;
+use crate::settings::StreamError;
 use crate::settings::{DeviceSettings, OpenError};
+use crate::video::frame::PlaneError;
 use crate::video::interrupt::Interrupt;
 use motion_search::compensation::weighted_mean;
 use motion_search::interpolation::Phase;
@@ -116,6 +117,14 @@ impl Maker {
         (waiting.or(self.next.as_ref()), &mut self.planes)
     }
 
+    /// Checks that `buffer` holds a frame.
+    ///
+    /// # Errors
+    /// As [`Planes::check`].
+    pub fn check_frame(&self, buffer: &gst::Buffer) -> Result<(), PlaneError> {
+        self.planes.check(buffer)
+    }
+
     /// Whether what makes frames, if it is open, also takes the motion before and after them.
     pub fn can_look_ahead(&self) -> bool {
         self.motion.as_ref().is_none_or(MotionSearch::can_look_ahead)
@@ -136,7 +145,7 @@ impl Maker {
         previous: Option<&InputFrame>,
         next: &InputFrame,
         is_wanted: bool,
-    ) -> Result<bool, MakeError> {
+    ) -> Result<bool, StreamError> {
         let previous = previous.or(self.next.as_ref());
         let Some(motion) = &mut self.motion else { return Ok(false) };
         let (Some(is_known), Some(previous), true) =
@@ -155,14 +164,14 @@ impl Maker {
     /// begun](Self::start_search); they are `length` nanoseconds apart, and the frame at `first` is likely to be wanted first.
     ///
     /// # Errors
-    /// [`MakeError`] if the buffer does not hold the frame its caps promise, or the search fails.
+    /// [`StreamError`] if the buffer does not hold the frame its caps promise, or the search fails.
     pub fn load_ahead(
         &mut self,
         frame: &InputFrame,
         is_searched: bool,
         length: u64,
         first: Option<Phase>,
-    ) -> Result<(), MakeError> {
+    ) -> Result<(), StreamError> {
         if std::mem::replace(&mut self.has_ahead, true) {
             return Ok(());
         }
@@ -230,14 +239,14 @@ impl Maker {
     /// likely to be wanted next, `ahead` the frame after them, if there is one.
     ///
     /// # Errors
-    /// [`MakeError`] if a buffer does not hold the frame its caps promise, or the last device fails.
+    /// [`StreamError`] if a buffer does not hold the frame its caps promise, or the last device fails.
     pub fn make(
         &mut self,
         phase: Phase,
         upcoming: Option<Phase>,
         ahead: Option<&InputFrame>,
         out: &mut gst::BufferRef,
-    ) -> Result<(), MakeError> {
+    ) -> Result<(), StreamError> {
         let (Some(previous), Some(next)) = (&self.previous, &self.next) else { return Ok(()) };
         let (previous, next) = (self.planes.frames(previous)?, self.planes.frames(next)?);
         // Nothing is known of the first two frames since `mode` was set to motion in mid-stream: they are blended.

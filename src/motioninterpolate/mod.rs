@@ -88,6 +88,7 @@
  * | no timestamp | the frame follows the one before; an error if neither durations nor a frame rate tell when |
  * | interlaced frames | they pass at the same frame rate; otherwise they are repeated or dropped as with `mode=repeat`, and one warning is posted: put `deinterlace` before |
  * | stereo frame by frame | they pass at the same frame rate; otherwise an error: put `glviewconvert` before |
+ * | a buffer that is too short for its caps | it is dropped with one warning, unless frames only pass or are repeated; the frames that wait leave before, and none is made across it |
  * | a segment that is not in time | an error |
  * | backwards playback | the same from the stop of the segment down to its start, in the order in which frames come; a change of `rate` holds from the next segment on. Without a stop every frame passes |
  *
@@ -171,8 +172,8 @@ mod caps;
 mod flow;
 mod holding;
 mod imp;
+mod input_clock;
 mod load;
-mod make_error;
 mod maker;
 mod messages;
 mod metas;
@@ -263,9 +264,7 @@ glib::wrapper! {
 /// # Errors
 /// If GStreamer refuses the element.
 pub(crate) fn register(plugin: &gst::Plugin) -> Result<(), glib::BoolError> {
-    MotionInterpolateMode::static_type().mark_as_plugin_api(gst::PluginAPIFlags::empty());
-    MotionInterpolateQuality::static_type().mark_as_plugin_api(gst::PluginAPIFlags::empty());
-    MotionInterpolateSceneCut::static_type().mark_as_plugin_api(gst::PluginAPIFlags::empty());
+    crate::settings::mark_choices(&settings::InterpolationSettings::param_specs());
     let element = MotionInterpolate::static_type();
     gst::Element::register(Some(plugin), "motioninterpolate", gst::Rank::NONE, element)
 }

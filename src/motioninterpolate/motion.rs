@@ -3,9 +3,8 @@
 use std::collections::VecDeque;
 use std::iter;
 
-use crate::settings::{DeviceSettings, MotionEstimateOnDeviceFailure};
+use crate::settings::{DeviceSettings, MotionEstimateOnDeviceFailure, StreamError};
 use motion_search::backend::{self, Choice};
-use motion_search::compensation::CompensationError;
 use motion_search::estimator::{
     BlockHandle, EstimateError, Frame, FrameView, Launching, MotionVector, Notice, Output, SetupError,
 };
@@ -221,8 +220,8 @@ impl MotionSearch {
     /// that was searched for the frame before it. The pair is [loaded](Self::load_pair) after all before it.
     ///
     /// # Errors
-    /// [`MotionError`] if the last device fails, a plane has another size, or too many searches have begun.
-    pub fn start_search(&mut self, previous: Option<&Frame>, next: &Frame) -> Result<(), MotionError> {
+    /// [`StreamError`] if the last device fails, a plane has another size, or too many searches have begun.
+    pub fn start_search(&mut self, previous: Option<&Frame>, next: &Frame) -> Result<(), StreamError> {
         // The session has slots for frames of which each is searched in the one before it.
         while previous.is_some() && self.session.in_flight() > 0 {
             let (_, field) = self.session.finish_search()?;
@@ -276,14 +275,14 @@ impl MotionSearch {
     /// phase of the frame between the two that is likely to be wanted first: a device begins it.
     ///
     /// # Errors
-    /// [`MotionError`] if the last device fails, or a plane has another size.
+    /// [`StreamError`] if the last device fails, or a plane has another size.
     pub fn load_pair(
         &mut self,
         before: Option<&[Frame]>,
         [previous, next]: [&[Frame]; 2],
         length: u64,
         first: Option<Phase>,
-    ) -> Result<(), MotionError> {
+    ) -> Result<(), StreamError> {
         self.cancel();
         let frames = [before, Some(previous), Some(next)];
         if !std::mem::replace(&mut self.has_loaded, true) {
@@ -308,7 +307,7 @@ impl MotionSearch {
         let patches = if is_cut { Vec::new() } else { self.input.correct(pair, &mut field.vectors)? };
         if let Err(error) = set_motion(&mut *self.maker, &field, &patches) {
             self.fall_back(error, frames)?;
-            set_motion(&mut *self.maker, &field, &patches).map_err(MotionError::Make)?;
+            set_motion(&mut *self.maker, &field, &patches).map_err(StreamError::Make)?;
         }
         self.ahead = Some(FoundPair { motion, field: Some(field), patches, length });
         let first = first.filter(|_| before.is_none() && motion == PairMotion::Found);
@@ -355,14 +354,14 @@ impl MotionSearch {
     /// what writes the planes, unless they have been written to `target`, planes of a GPU.
     ///
     /// # Errors
-    /// [`MotionError::Make`].
+    /// [`StreamError::Make`].
     pub fn make(
         &mut self,
         phase: Phase,
         upcoming: Option<Phase>,
         mut frames: [Option<&[Frame]>; 3],
         target: &[Target],
-    ) -> Result<Option<&dyn FrameMaker>, MotionError> {
+    ) -> Result<Option<&dyn FrameMaker>, StreamError> {
         if self.begun.front() != Some(&phase) {
             self.cancel();
         }
@@ -374,8 +373,8 @@ impl MotionSearch {
                 frames[2] = None;
             }
             self.fall_back(error, frames)?;
-            self.make_on_device(phase, None).map_err(MotionError::Make)?;
-            Ok::<_, MotionError>(false)
+            self.make_on_device(phase, None).map_err(StreamError::Make)?;
+            Ok::<_, StreamError>(false)
         })?;
         Ok((!is_written).then_some(&*self.maker))
     }
@@ -415,16 +414,16 @@ impl MotionSearch {
         &mut self,
         error: InterpolationError,
         frames: [Option<&[Frame]>; 3],
-    ) -> Result<(), MotionError> {
+    ) -> Result<(), StreamError> {
         let InterpolationError::Device(EstimateError::Device { device, message }) = &error else {
-            return Err(MotionError::Make(error));
+            return Err(StreamError::Make(error));
         };
         if self.devices.on_device_failure == MotionEstimateOnDeviceFailure::Error {
-            return Err(MotionError::Make(error));
+            return Err(StreamError::Make(error));
         }
         let threads = self.devices.threads as usize;
         let Ok(maker) = backend::native_maker(&self.format, self.quality, threads) else {
-            return Err(MotionError::Make(error));
+            return Err(StreamError::Make(error));
         };
         let name = maker.device();
         self.notices.push(Notice::Failure(format!(
@@ -434,9 +433,9 @@ impl MotionSearch {
         let pairs = [None, frames[0].and(Some(&self.pair)), self.ahead.as_ref()];
         for (planes, pair) in frames.into_iter().zip(pairs) {
             let Some(planes) = planes else { continue };
-            self.maker.load_planes(planes).map_err(MotionError::Make)?;
+            self.maker.load_planes(planes).map_err(StreamError::Make)?;
             if let Some(FoundPair { field: Some(field), patches, .. }) = pair {
-                set_motion(&mut *self.maker, field, patches).map_err(MotionError::Make)?;
+                set_motion(&mut *self.maker, field, patches).map_err(StreamError::Make)?;
             }
         }
         self.loaded = frames.iter().flatten().count();
@@ -452,18 +451,4 @@ fn set_motion(
 ) -> Result<(), InterpolationError> {
     maker.set_motion(&field.vectors)?;
     maker.set_patches(patches)
-}
-
-/// Why the motion of a frame is not found, or a frame not made.
-#[derive(Debug, thiserror::Error)]
-pub enum MotionError {
-    /// The search failed.
-    #[error(transparent)]
-    Search(#[from] EstimateError),
-    /// A plane does not have the size of the stream's frames.
-    #[error(transparent)]
-    Plane(#[from] CompensationError),
-    /// A frame is not made.
-    #[error(transparent)]
-    Make(InterpolationError),
 }

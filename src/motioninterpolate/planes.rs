@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use gst_video::VideoInfo;
 
-use super::make_error::MakeError;
 use super::packing::{Packing, UnpackedFrame, UnpackedPlane};
+use crate::settings::StreamError;
 use crate::video::frame::{FrameLayout, PlaneError};
 use crate::video::pool;
 use motion_search::compensation::{CompensationError, PlaneMut};
@@ -69,6 +69,19 @@ impl Planes {
         self.packing.is_some() || self.layout.has_levels(levels)
     }
 
+    /// Checks that `buffer` holds a frame with all its planes.
+    ///
+    /// # Errors
+    /// As [`Self::luma`].
+    pub fn check(&self, buffer: &gst::Buffer) -> Result<(), PlaneError> {
+        let Some(packing) = &self.packing else { return self.layout.check(buffer) };
+        let buffer = self.layout.read(buffer)?;
+        (0..packing.planes()).try_for_each(|plane| {
+            let (samples, stride) = buffer.samples(plane)?;
+            packing.check(plane, samples, stride).map_err(|error| PlaneError::Samples(plane, error))
+        })
+    }
+
     /// The luma plane of `frame`, also on a GPU.
     ///
     /// # Errors
@@ -125,7 +138,7 @@ impl Planes {
         &mut self,
         buffer: &mut gst::BufferRef,
         mut write: impl FnMut(usize, &mut PlaneMut<'_>) -> Result<(), CompensationError>,
-    ) -> Result<(), MakeError> {
+    ) -> Result<(), StreamError> {
         let mut out = self.layout.write(buffer)?;
         let (Some(packing), Some(made)) = (&self.packing, &mut self.made) else {
             for index in 0..self.layout.format().samplings.len() {

@@ -57,7 +57,7 @@ impl InterpolateState {
         segment: gst::FormattedSegment<gst::ClockTime>,
         speed: Ratio,
     ) {
-        let end = self.stream.as_ref().and_then(InterpolateStream::end);
+        let end = self.stream.as_ref().and_then(|stream| stream.clock.end());
         let shift = end.and_then(|end| self.continuation(&segment, end));
         let [start, stop] = [input.start(), input.stop()].map(|time| time.map(gst::ClockTime::nseconds));
         let start = start.unwrap_or(0);
@@ -87,6 +87,13 @@ impl InterpolateState {
         self.planned_segment = retime::continued_segment(segments, time, &self.retiming);
         let event = gst::event::Segment::builder(&self.planned_segment);
         Some(event.seqnum_if_some(self.seqnum).build())
+    }
+
+    /// Whether output frames are at the times of a constant rate; otherwise all frames pass.
+    pub fn is_interpolated(&self) -> bool {
+        let speed = self.settings.speed();
+        self.stream.as_ref().is_some_and(|stream| stream.is_constant(speed))
+            && (self.segment.rate() > 0.0 || self.mirror.is_some())
     }
 
     /// Whether the output is as fast as the input, so that it can be late.
@@ -119,7 +126,7 @@ impl InterpolateState {
 
     /// Whether frames go on in the segment `input`, because its running times are those of the segment before: nothing ends.
     pub fn goes_on_in(&self, input: &gst::FormattedSegment<gst::ClockTime>) -> bool {
-        let (old, last) = (&self.input_segment, self.stream.as_ref().and_then(InterpolateStream::last));
+        let (old, last) = (&self.input_segment, self.stream.as_ref().and_then(|stream| stream.clock.last()));
         let is_started = input.start().zip(last).is_some_and(|(start, last)| start.nseconds() <= last);
         is_started && input.rate() > 0.0 && input.rate() == old.rate() && zero_of(input) == zero_of(old)
     }
@@ -129,14 +136,14 @@ impl InterpolateState {
         &mut self,
         input: gst::FormattedSegment<gst::ClockTime>,
     ) -> gst::FormattedSegment<gst::ClockTime> {
-        let last = self.stream.as_ref().and_then(InterpolateStream::last);
+        let last = self.stream.as_ref().and_then(|stream| stream.clock.last());
         self.segment = match last.filter(|_| !self.retiming.is_identity()) {
             Some(last) => retime::continued_segment([&self.segment, &input], last, &self.retiming),
             None => input.clone(),
         };
         self.stop = input.stop().map(gst::ClockTime::nseconds);
         if let Some(stream) = &mut self.stream {
-            stream.note_segment();
+            stream.clock.note_segment();
         }
         (self.planned_segment, self.input_segment) = (self.segment.clone(), input);
         self.segment.clone()

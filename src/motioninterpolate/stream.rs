@@ -8,12 +8,11 @@ use std::time::Instant;
 use gst_video::VideoInfo;
 
 use super::caps;
-use super::make_error::MakeError;
+use super::input_clock::InputClock;
 use super::maker::Maker;
 use super::metas::MomentMetas;
-use super::order::{Order, Verdict, believed, farthest};
 use super::plan::earlier;
-use super::plan::{Before, Due, LONGEST_PAUSE, Planned, QueuedFrame, SentFrame, TimeError};
+use super::plan::{Before, Due, Planned, QueuedFrame, SentFrame};
 use super::planes::InputFrame;
 use super::ratio::{Ratio, Retiming};
 use super::repeats::Repeats;
@@ -21,7 +20,8 @@ use super::retime;
 use super::settings::InterpolationSettings;
 use super::statistics::Counts;
 use super::timeline::{FramePlace, Interval, Timeline};
-use crate::video::pool::{self, HeldBuffers};
+use crate::settings::StreamError;
+use crate::video::pool::HeldBuffers;
 use crate::video::sequence::Leaving;
 
 /// What holds from one caps to the next.
@@ -44,24 +44,10 @@ pub struct InterpolateStream {
     /// Whether the output frame that leaves next is at the time of the frame in `maker` or later.
     is_reached: bool,
     pub held: HeldBuffers,
-    /// The time of the newest frame, unless the next one is the first of a sequence.
-    newest: Option<u64>,
-    /// The time of the last frame of the segment, of any sequence, which may have passed.
-    last: Option<u64>,
-    /// When it ends, if that is known.
-    end: Option<u64>,
+    pub clock: InputClock,
     /// What left last.
     last_sent: Option<SentFrame>,
-    /// The usual distance of frames, if it is known.
-    distance: Option<u64>,
-    /// Whether a GAP event came after the newest frame.
-    is_gap: bool,
-    /// Whether a segment came after the newest frame.
-    is_new_segment: bool,
-    order: Order,
     repeats: Repeats,
-    /// A frame that is so far ahead that its timestamp may be wrong, and its time.
-    doubtful: Option<(gst::Buffer, u64)>,
     /// A segment, and a frame that goes downstream as it is but for its time.
     passing: VecDeque<Leaving>,
     /// Whether the next frame that leaves is a discontinuity.
@@ -76,6 +62,7 @@ impl InterpolateStream {
         Self {
             input: rate(&incoming),
             output: rate(&outgoing),
+            clock: InputClock::new(rate(&incoming)),
             maker: Maker::new(&incoming),
             incoming,
             outgoing,
@@ -86,16 +73,8 @@ impl InterpolateStream {
             metas: MomentMetas::default(),
             is_reached: false,
             held: HeldBuffers::default(),
-            newest: None,
-            last: None,
-            end: None,
             last_sent: None,
-            distance: None,
-            is_gap: false,
-            is_new_segment: false,
-            order: Order::default(),
             repeats: Repeats::default(),
-            doubtful: None,
             passing: VecDeque::new(),
             is_discont: false,
             sent: 0,
@@ -105,7 +84,7 @@ impl InterpolateStream {
     /// Output frames follow those of `before`.
     pub fn follow(&mut self, before: Self) {
         self.metas = before.metas;
-        (self.last, self.end) = (before.last, before.end);
+        self.clock.follow(&before.clock);
         (self.last_sent, self.sent) = (before.last_sent, before.sent);
         let (Some(timeline), Some(output)) = (before.timeline, self.output) else { return };
         let is_of_rate = timeline.output_rate() == output;
@@ -144,81 +123,15 @@ impl InterpolateStream {
         self.input != self.output || speed != Ratio::ONE
     }
 
-    /// The time of the frame in `buffer`: its timestamp, else the end of the frame before, which for the first is
-    /// `start`.
-    ///
-    /// # Errors
-    /// [`TimeError::Unknown`] if neither is known.
-    pub fn time_of(&self, buffer: &gst::BufferRef, start: u64) -> Result<u64, TimeError> {
-        let first = || self.last.is_none().then_some(start);
-        let time = buffer.pts().map(gst::ClockTime::nseconds).or(self.end).or_else(first);
-        time.ok_or(TimeError::Unknown)
-    }
-
-    /// The time of the newest frame, unless the next one is the first of a sequence.
-    pub fn newest(&self) -> Option<u64> {
-        self.newest
-    }
-
-    /// The time of the last frame of the segment, of any sequence.
-    pub fn last(&self) -> Option<u64> {
-        self.last
-    }
-
-    /// A segment came in which frames go on.
-    pub fn note_segment(&mut self) {
-        self.is_new_segment = true;
-    }
-
-    /// What becomes of a frame at `time`, by its time. The segment starts at `start`.
-    pub fn judge(&mut self, time: u64, start: u64) -> Verdict {
-        let is_new_segment = std::mem::take(&mut self.is_new_segment);
-        match self.last {
-            None if time.saturating_sub(start) > farthest(self.usual_duration()) => Verdict::Doubtful,
-            None => Verdict::Next,
-            Some(last) if is_new_segment && time < last => Verdict::Anew,
-            Some(last) => self.order.judge(time, last, self.distance),
-        }
-    }
-
     /// Whether the frame in `buffer` at `time` repeats the newest one but for coding noise. It is dropped then, and that one
     /// lasts longer.
     pub fn is_repeat(&mut self, buffer: &gst::Buffer, time: u64) -> bool {
         let (newest, planes) = self.maker.newest(self.waiting.back().map(|frame| &frame.frame));
         let is_one = newest.is_some_and(|newest| self.repeats.take(newest, buffer, planes));
         if is_one {
-            let duration = believed(buffer, self.distance);
-            self.end = duration.map(|duration| time.saturating_add(duration)).or(self.end);
+            self.clock.repeat(buffer, time);
         }
         is_one
-    }
-
-    /// Holds back a frame whose timestamp may be wrong.
-    pub fn doubt(&mut self, mut buffer: gst::Buffer, time: u64) {
-        pool::release(&mut buffer);
-        self.doubtful = Some((buffer, time));
-    }
-
-    /// The frame that is held back because its timestamp may be wrong, and its time.
-    pub fn take_doubtful(&mut self) -> Option<(gst::Buffer, u64)> {
-        self.doubtful.take()
-    }
-
-    /// What comes before a frame at `time`, which is a discontinuity or not.
-    pub fn before(&self, time: u64, is_discont: bool) -> Before {
-        let Some(last) = self.last else { return Before::Frame };
-        let interval = time.saturating_sub(last);
-        let is_missing = match (self.end, self.distance) {
-            (Some(end), Some(distance)) => time.saturating_sub(end) >= distance / 2,
-            _ => true,
-        };
-        if time <= last || interval > LONGEST_PAUSE {
-            Before::Jump
-        } else if (is_discont || self.is_gap) && is_missing || Timeline::is_pause(self.input, interval) {
-            Before::Hole
-        } else {
-            Before::Frame
-        }
     }
 
     /// The output frames up to the frame in `buffer` at `time`, which is the newest one from now on. The segment starts at
@@ -231,10 +144,9 @@ impl InterpolateStream {
         retiming: &Retiming,
     ) -> Option<Interval> {
         let (input, output) = (self.input, self.output?);
-        self.is_discont |= self.newest.is_none() && buffer.flags().contains(gst::BufferFlags::DISCONT);
-        let duration = self.duration_of(buffer, time);
-        self.end = duration.map(|duration| time.saturating_add(duration));
-        (self.newest, self.last, self.is_gap) = (Some(time), Some(time), false);
+        self.is_discont |=
+            self.clock.newest().is_none() && buffer.flags().contains(gst::BufferFlags::DISCONT);
+        self.clock.advance(buffer, time);
         // Behind frames that have passed the output goes on.
         let passed = self.last_sent.filter(|_| before != Before::Jump);
         let timeline = self.timeline.get_or_insert_with(|| {
@@ -273,7 +185,7 @@ impl InterpolateStream {
         buffer: gst::Buffer,
         planned: Planned,
         looks_ahead: bool,
-    ) -> Result<(), MakeError> {
+    ) -> Result<(), StreamError> {
         let interval = &planned.interval;
         let is_wanted = interval.is_any_between() || (looks_ahead && interval.is_between());
         let is_wanted = is_wanted && !planned.is_late;
@@ -283,20 +195,6 @@ impl InterpolateStream {
         let dropped = self.repeats.take_metas();
         self.waiting.push_back(QueuedFrame { frame, planned, is_searched, dropped });
         Ok(())
-    }
-
-    /// How long a frame lasts that has no duration itself, if that is known.
-    pub fn usual_duration(&self) -> u64 {
-        self.distance.or(self.input.map(|input| input.frames(1))).unwrap_or(0)
-    }
-
-    /// How long the frame in `buffer` at `time` is shown, if no other comes: for its own duration, else that of the frame
-    /// rate, else as long as the frame before.
-    fn duration_of(&mut self, buffer: &gst::BufferRef, time: u64) -> Option<u64> {
-        let interval = self.newest.map(|newest| time.saturating_sub(newest)).filter(|&interval| interval > 0);
-        let usual = self.input.map(|input| input.frames(1)).or(interval).or(self.distance);
-        self.distance = usual.or(buffer.duration().map(gst::ClockTime::nseconds));
-        believed(buffer, usual)
     }
 
     /// Lets `speed` hold from the newest frame on.
@@ -309,9 +207,9 @@ impl InterpolateStream {
     /// A GAP event came, of a gap up to `end` in nanoseconds of the input. If time is missing there, the newest frame is shown
     /// until then. Returns whether it is.
     pub fn take_gap(&mut self, end: Option<u64>) -> bool {
-        self.is_gap = true;
-        let Some(end) = end.filter(|&end| self.before(end, true) == Before::Hole) else { return false };
-        self.end = Some(end);
+        self.clock.note_gap();
+        let Some(end) = end.filter(|&end| self.clock.before(end, true) == Before::Hole) else { return false };
+        self.clock.last_until(end);
         self.fill(end, false);
         true
     }
@@ -319,14 +217,14 @@ impl InterpolateStream {
     /// When an output frame should follow the newest input frame, in nanoseconds of the output, and how much later than it the
     /// next input frame may be.
     pub fn next_output(&self) -> Option<(u64, u64)> {
-        self.newest?;
+        self.clock.newest()?;
         let output = self.output?.frames(1);
-        Some((self.timeline.as_ref()?.next_time(), output.max(self.usual_duration())))
+        Some((self.timeline.as_ref()?.next_time(), output.max(self.clock.usual_duration())))
     }
 
     /// The newest frame is shown up to `end`, in nanoseconds of the input, because the next one is late.
     pub fn wait_no_longer(&mut self, end: u64) {
-        self.is_gap = true;
+        self.clock.note_gap();
         self.fill(end, false);
     }
 
@@ -338,7 +236,7 @@ impl InterpolateStream {
     ///
     /// # Errors
     /// As [`Maker::load_ahead`].
-    fn load_ahead(&mut self) -> Result<(), MakeError> {
+    fn load_ahead(&mut self) -> Result<(), StreamError> {
         let Some(frame) = self.waiting.front() else { return Ok(()) };
         let Planned { interval, length, is_late, .. } = &frame.planned;
         let first = interval.upcoming().filter(|_| !is_late);
@@ -349,7 +247,7 @@ impl InterpolateStream {
     ///
     /// # Errors
     /// As [`Maker::load_ahead`].
-    fn advance(&mut self) -> Result<(), MakeError> {
+    fn advance(&mut self) -> Result<(), StreamError> {
         self.load_ahead()?;
         let Some(frame) = self.waiting.pop_front() else { return Ok(()) };
         self.metas.take(frame.dropped, &frame.frame.buffer);
@@ -370,14 +268,14 @@ impl InterpolateStream {
         // Behind it another grid begins.
         self.timeline = None;
         if buffer.pts().is_some() {
-            let follows = self.last.is_some_and(|last| last < time);
+            let follows = self.clock.last().is_some_and(|last| last < time);
             let shown = retiming.output(time);
-            self.last = Some(time);
-            self.end = self.duration_of(&buffer, time).map(|duration| time.saturating_add(duration));
+            self.clock.pass(&buffer, time);
             if follows && self.last_sent.is_some_and(|sent| shown < sent.time) {
                 return false;
             }
-            self.last_sent = Some(SentFrame { time: shown, end: self.end.map(|end| retiming.output(end)) });
+            self.last_sent =
+                Some(SentFrame { time: shown, end: self.clock.end().map(|end| retiming.output(end)) });
         }
         if !retiming.is_identity() {
             let time = |time| retime::output(time, retiming);
@@ -398,15 +296,15 @@ impl InterpolateStream {
     /// No more frames of the sequence come: its last one is shown until `end`, in nanoseconds of the input. `is_last`: no others
     /// follow it in the same grid.
     pub fn expect_no_more(&mut self, end: u64, is_last: bool) {
-        if self.newest.is_some() {
-            self.end = Some(end);
+        if self.clock.newest().is_some() {
+            self.clock.last_until(end);
             self.fill(end, is_last);
         }
     }
 
     /// As [`Self::expect_no_more`], until the last frame ends or the segment stops, at `stop` in nanoseconds of the input.
     pub fn expect_no_more_behind(&mut self, stop: Option<u64>, is_last: bool) {
-        if let Some(end) = self.end {
+        if let Some(end) = self.clock.end() {
             self.expect_no_more(earlier(end, stop), is_last);
         }
     }
@@ -422,7 +320,7 @@ impl InterpolateStream {
         keep: usize,
         looks_ahead: bool,
         counts: &mut Counts,
-    ) -> Result<Option<Due>, MakeError> {
+    ) -> Result<Option<Due>, StreamError> {
         // The frame before those that wait is held too.
         let allowed = self.held.most().saturating_sub(1).max(usize::from(looks_ahead));
         let keep = keep.min(allowed);
@@ -464,7 +362,7 @@ impl InterpolateStream {
 
     /// Replaces the buffers that are held by copies.
     pub fn release_buffers(&mut self) {
-        self.doubtful.iter_mut().for_each(|(buffer, _)| pool::release(buffer));
+        self.clock.release_buffer();
         self.waiting.iter_mut().for_each(|frame| frame.frame.release_buffer());
         self.maker.release_buffers();
     }
@@ -473,8 +371,7 @@ impl InterpolateStream {
     pub fn forget(&mut self) {
         self.waiting.clear();
         (self.due, self.filling) = (None, None);
-        (self.newest, self.is_gap, self.doubtful) = (None, false, None);
-        self.is_new_segment = false;
+        self.clock.forget();
         self.repeats.forget();
         if let Some(timeline) = &mut self.timeline {
             timeline.forget();
@@ -487,18 +384,14 @@ impl InterpolateStream {
         self.passing.clear();
         self.metas = MomentMetas::default();
         self.forget();
-        (self.timeline, self.last, self.end, self.last_sent) = (None, None, None, None);
+        self.clock.begin_segment();
+        (self.timeline, self.last_sent) = (None, None);
     }
 
     /// As [`Self::forget`], after an error: time is missing.
     pub fn fail(&mut self) {
         self.is_discont = true;
         self.forget();
-    }
-
-    /// When the newest frame ends, in nanoseconds of the input, if that is known.
-    pub fn end(&self) -> Option<u64> {
-        self.end
     }
 
     /// The duration of an output frame, if the output has a frame rate.
@@ -513,6 +406,6 @@ impl InterpolateStream {
         self.timeline =
             timeline.zip(shift).map(|(timeline, shift)| timeline.continued(shift, retiming, start));
         self.last_sent = self.last_sent.zip(shift).map(|(sent, shift)| sent.shifted(shift));
-        (self.last, self.end) = (None, None);
+        self.clock.begin_segment();
     }
 }

@@ -80,6 +80,6 @@ glib::wrapper! {
 /// # Errors
 /// If GStreamer refuses the element.
 pub(crate) fn register(plugin: &gst::Plugin) -> Result<(), glib::BoolError> {
-    MotionOverlayStyle::static_type().mark_as_plugin_api(gst::PluginAPIFlags::empty());
+    crate::settings::mark_choices(&settings::OverlaySettings::param_specs());
     gst::Element::register(Some(plugin), "motionoverlay", gst::Rank::NONE, MotionOverlay::static_type())
 }

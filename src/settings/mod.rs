@@ -25,11 +25,13 @@ mod missing;
 mod opening;
 mod several;
 pub mod statistics;
+mod stream_error;
 
 pub use messages::{PostedWarnings, search_message, setup_message, tell_notices};
 pub use missing::MissingFields;
 pub use opening::{OpenError, log_compilations, refuse, replace};
 pub use several::{MotionEstimateBalance, MotionEstimateOnDeviceFailure, MotionEstimateSplit};
+pub use stream_error::StreamError;
 
 /// Declares a structure of values and their properties. An entry has the field, its type and default, then the
 /// property's name, nick, blurb, and what makes a builder of its specification from name and default. Each `with field: Type`
@@ -107,6 +109,14 @@ pub fn readable(value: &glib::Value) -> Cow<'_, glib::Value> {
     match value.get::<Option<PathBuf>>() {
         Ok(Some(text)) if text.to_str().is_none() => Cow::Owned(text.to_string_lossy().to_value()),
         _ => Cow::Borrowed(value),
+    }
+}
+
+/// Tells GStreamer that the enums and flags of these properties are those of a plugin, so that its documentation lists their values.
+pub fn mark_choices(properties: &[glib::ParamSpec]) {
+    let types = properties.iter().map(glib::ParamSpec::value_type);
+    for choice in types.filter(|kind| kind.is_a(glib::Type::ENUM) || kind.is_a(glib::Type::FLAGS)) {
+        choice.mark_as_plugin_api(gst::PluginAPIFlags::empty());
     }
 }
 

@@ -227,6 +227,14 @@ impl FrameLayout {
         (0..self.format.samplings.len()).map(|index| self.frame(&mapped, index, None)).collect()
     }
 
+    /// Checks that `buffer` holds a frame with all its planes.
+    ///
+    /// # Errors
+    /// As [`Self::luma`].
+    pub fn check(&self, buffer: &gst::Buffer) -> Result<(), PlaneError> {
+        self.frames(buffer).map(drop)
+    }
+
     fn map(&self, buffer: &gst::Buffer) -> Result<Mapped, PlaneError> {
         check_meta(buffer, &self.info)?;
         #[cfg(feature = "cuda")]

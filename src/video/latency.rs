@@ -21,6 +21,8 @@ struct Delay {
     frames: u64,
     /// Whether the source is live, so that the latency counts.
     is_live: bool,
+    /// That of upstream and this element together, as the last query was answered, if the source is live.
+    answered: Option<gst::ClockTime>,
     /// The timestamp of the newest frame, and the last distances of frames.
     newest: Option<gst::ClockTime>,
     distances: VecDeque<gst::ClockTime>,
@@ -77,6 +79,11 @@ impl Latency {
         (delay.is_live && delay.frames > 0).then_some(delay.latency)
     }
 
+    /// The latency of upstream and this element, as the pipeline knows it from the last query, if the source is live.
+    pub fn answered(&self) -> Option<gst::ClockTime> {
+        self.0.lock().answered
+    }
+
     /// Back to none, without a message: the element starts.
     pub fn reset(&self) {
         *self.0.lock() = Delay::default();
@@ -129,12 +136,10 @@ impl Latency {
     pub fn add_to(&self, query: &mut gst::QueryRef) {
         if let gst::QueryViewMut::Latency(query) = query.view_mut() {
             let (is_live, least, most) = query.result();
-            let latency = {
-                let delay = &mut *self.0.lock();
-                delay.is_live = is_live;
-                delay.latency
-            };
-            query.set(is_live, least.saturating_add(latency), most.map(|most| most.saturating_add(latency)));
+            let delay = &mut *self.0.lock();
+            let least = least.saturating_add(delay.latency);
+            (delay.is_live, delay.answered) = (is_live, is_live.then_some(least));
+            query.set(is_live, least, most.map(|most| most.saturating_add(delay.latency)));
         }
     }
 }

@@ -1,11 +1,14 @@
 //! Sequences: runs of frames without an interruption. What ends one, and what events and queries do to frames that wait, is
 //! the same in every element.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use gst::prelude::*;
 use gst_base::prelude::*;
 use gst_base::subclass::prelude::*;
 use parking_lot::Mutex;
 
+use super::frame::PlaneError;
 use super::interrupt::Interrupt;
 use super::latency::Latency;
 use super::memory;
@@ -94,6 +97,8 @@ pub struct Holding {
     pub stall: Mutex<StallTimer>,
     /// What became of frames that had to leave before an event or query.
     failed: Mutex<Option<gst::FlowError>>,
+    /// Whether the application has been told of a buffer that was left out.
+    is_told: AtomicBool,
 }
 
 impl Holding {
@@ -101,6 +106,7 @@ impl Holding {
     pub fn reset(&self) {
         self.latency.reset();
         *self.failed.lock() = None;
+        self.is_told.store(false, Ordering::Relaxed);
     }
 
     /// The element stops.
@@ -143,7 +149,7 @@ pub trait HoldsFrames: BaseTransformImpl {
     /// No more frames of the sequence come, because of `event` if there is one: those that wait need no later one.
     fn expect_no_more(&self, event: Option<&gst::EventRef>);
 
-    /// Makes the next frame the first of a sequence.
+    /// Makes the next frame the first of a sequence, once none waits.
     fn forget(&self);
 
     /// Drops the frames that wait, and makes the next one the first of a sequence. Sticky events still leave.
@@ -158,11 +164,39 @@ pub trait HoldsFrames: BaseTransformImpl {
     /// If what still reads them fails.
     fn release_buffers(&self) -> Result<(), gst::FlowError>;
 
+    /// Checks that `buffer` holds the frame its caps promise, as far as the element reads it.
+    ///
+    /// # Errors
+    /// What it holds instead.
+    fn check_frame(&self, buffer: &gst::Buffer) -> Result<(), PlaneError>;
+
+    /// Whether `buffer` is left out, because it does not hold the frame its caps promise. No other frame is lost for it: those
+    /// that wait leave, and the next one is the first of a sequence. A warning tells of the first such buffer since the start.
+    ///
+    /// # Errors
+    /// As [`Self::send`].
+    fn leaves_out(&self, buffer: &gst::Buffer) -> Result<bool, gst::FlowError> {
+        let Err(error) = self.check_frame(buffer) else { return Ok(false) };
+        gst::warning!(gst::CAT_DEFAULT, imp = self, "A buffer is dropped: {error}");
+        if !self.holding().is_told.swap(true, Ordering::Relaxed) {
+            gst::element_imp_warning!(
+                self,
+                gst::StreamError::Format,
+                ("A buffer does not hold the frame its caps promise, and is dropped"),
+                ["{error}; {:?}", self.obj().sink_pad().current_caps()]
+            );
+        }
+        self.end_sequence(None)?;
+        Ok(true)
+    }
+
     /// What holds before every frame: `buffer` begins a sequence if it is a discontinuity.
     ///
     /// # Errors
     /// What became of frames that had to leave before.
     fn before_frame(&self, buffer: &gst::BufferRef) -> Result<(), gst::FlowError> {
+        // It may be the last one that waits.
+        self.holding().stall.lock().stop();
         self.holding().check()?;
         self.refuse_qos();
         if buffer.flags().contains(gst::BufferFlags::DISCONT) {

@@ -1,33 +1,234 @@
-//! The latency of live sources that are slower than their caps.
+//! How long frames wait: what the LATENCY query says of it, and that none waits for longer.
+
+use std::sync::Arc;
 
 use gst::prelude::*;
 use gst_check::Harness;
 use gst_video::{VideoFormat, VideoInfo};
+use test_support::gstreamer::ElementBus;
 
 use crate::init;
 
-#[test]
-fn frames_are_waited_for_as_long_as_announced() {
+/// An element with settings, between frames of 25 a second and what is behind it.
+struct Subject {
+    launch: &'static str,
+    /// How many frames long its latency is.
+    latency: u64,
+    /// How many frames wait for later ones: `motioninterpolate` shows the newest frame at once, but not what is between.
+    waiting: u64,
+}
+
+const fn waits_for(launch: &'static str, latency: u64) -> Subject {
+    Subject { launch, latency, waiting: latency }
+}
+
+const fn makes_between(launch: &'static str, latency: u64) -> Subject {
+    Subject { launch, latency, waiting: latency.saturating_sub(1) }
+}
+
+const SUBJECTS: [Subject; 22] = [
+    waits_for("motionestimate device=native", 0),
+    waits_for("motionestimate device=native references=2", 0),
+    waits_for("motionestimate device=native pipeline-depth=3", 2),
+    waits_for("motionestimate device=native direction=forward", 1),
+    waits_for("motionestimate device=native direction=both references=2", 2),
+    waits_for("motionestimate device=native direction=both references=2 pipeline-depth=2", 3),
+    waits_for("motioncompensate", 0),
+    waits_for("motioncompensate reference-offset=-2", 0),
+    waits_for("motioncompensate reference-offset=1", 1),
+    waits_for("motioncompensate mode=original reference-offset=2", 2),
+    waits_for("motiondenoise strength=0", 0),
+    waits_for("motiondenoise device=native future=0", 0),
+    waits_for("motiondenoise device=native", 2),
+    waits_for("motiondenoise device=native past=1 future=4", 4),
+    waits_for("motiondenoise device=native future=1 pipeline-depth=3", 3),
+    makes_between("motioninterpolate device=native ! capsfilter caps=video/x-raw,framerate=25/1", 0),
+    makes_between(
+        "motioninterpolate device=native quality=high ! capsfilter caps=video/x-raw,framerate=25/1",
+        0,
+    ),
+    makes_between("motioninterpolate device=native ! capsfilter caps=video/x-raw,framerate=50/1", 1),
+    makes_between(
+        "motioninterpolate mode=blend quality=high ! capsfilter caps=video/x-raw,framerate=50/1",
+        1,
+    ),
+    makes_between(
+        "motioninterpolate device=native quality=high ! capsfilter caps=video/x-raw,framerate=50/1",
+        2,
+    ),
+    makes_between(
+        "motioninterpolate device=native pipeline-depth=3 ! capsfilter caps=video/x-raw,framerate=50/1",
+        3,
+    ),
+    makes_between(
+        "motioninterpolate device=native quality=high pipeline-depth=3 ! capsfilter caps=video/x-raw,framerate=50/1",
+        4,
+    ),
+];
+
+fn info((numerator, denominator): (i32, i32)) -> VideoInfo {
+    let fps = gst::Fraction::new(numerator, denominator);
+    VideoInfo::builder(VideoFormat::I420, 48, 40).fps(fps).build().unwrap()
+}
+
+/// A harness around `launch`, and the bus of the element, which comes first in it.
+fn harness(launch: &str, rate: (i32, i32)) -> (Harness, ElementBus, gst::Element) {
     init();
-    for element in [
-        "motiondenoise device=native past=1 future=2",
-        "motionestimate device=native direction=both references=2",
-        "motioncompensate reference-offset=2",
+    let mut harness = Harness::new_parse(launch);
+    let element = harness.find_element(launch.split(' ').next().unwrap()).unwrap();
+    let bus = ElementBus::new(element.clone());
+    harness.set_src_caps(info(rate).to_caps().unwrap());
+    (harness, bus, element)
+}
+
+/// Samples that tell when they are freed.
+struct Watched {
+    samples: Vec<u8>,
+    _alive: Arc<()>,
+}
+
+impl AsRef<[u8]> for Watched {
+    fn as_ref(&self) -> &[u8] {
+        &self.samples
+    }
+}
+
+/// Frame `number`, of which none equals another.
+fn frame(number: u64, alive: &Arc<()>) -> gst::Buffer {
+    let size = info((25, 1)).size() as u64;
+    let samples = (0..size).map(|index| ((index + 3 * number) * (index + 3 * number) / 90) as u8).collect();
+    let mut buffer = gst::Buffer::from_slice(Watched { samples, _alive: alive.clone() });
+    let target = buffer.make_mut();
+    target.set_pts(gst::ClockTime::from_mseconds(40 * number));
+    target.set_duration(gst::ClockTime::from_mseconds(40));
+    buffer
+}
+
+/// The times of the buffers that have come out, in milliseconds.
+fn pulled(harness: &mut Harness) -> Vec<u64> {
+    std::iter::from_fn(|| harness.try_pull()).map(|buffer| buffer.pts().unwrap().mseconds()).collect()
+}
+
+fn latency(harness: &Harness) -> u64 {
+    harness.query_latency().map_or(0, gst::ClockTime::useconds)
+}
+
+/// Before a serialized query what needs no later frame leaves, and upstream has its buffers back.
+#[test]
+fn frames_wait_as_long_as_the_latency_says_and_upstream_gets_its_buffers_back() {
+    for Subject { launch, latency: frames, waiting } in SUBJECTS {
+        let (mut harness, ..) = harness(launch, (25, 1));
+        harness.set_upstream_latency(gst::ClockTime::from_mseconds(7));
+        let alive = Arc::new(());
+        let mut found = Vec::new();
+        for number in 0..8 {
+            harness.push(frame(number, &alive)).unwrap();
+            found.extend(pulled(&mut harness));
+            // The searches of the frames before may wait for more where the pipeline is deeper.
+            let newest = (number + 1).checked_sub(waiting + 1).map(|shown| 40 * shown);
+            assert!(found.last().copied() >= newest, "{launch}: {found:?} after frame {number}");
+        }
+        assert_eq!(found.last(), Some(&(40 * (7 - waiting))), "{launch}");
+        assert_eq!(latency(&harness), 7_000 + 40_000 * frames, "{launch}");
+        let sink = harness.element().unwrap().static_pad("sink").unwrap();
+        // Whether downstream answers does not matter.
+        sink.query(gst::query::Drain::new().query_mut());
+        found.extend(pulled(&mut harness));
+        assert_eq!(Arc::strong_count(&alive), 1, "{launch} holds buffers");
+        (8..10).for_each(|number| assert!(harness.push(frame(number, &alive)).is_ok()));
+        harness.push_event(gst::event::Eos::new());
+        found.extend(pulled(&mut harness));
+        let is_made = launch.contains("50/1");
+        let step = if is_made { 20 } else { 40 };
+        assert_eq!(found, (0..400 / step).map(|number| step * number).collect::<Vec<_>>(), "{launch}");
+    }
+}
+
+#[test]
+fn latency_is_as_long_as_frames_of_the_caps() {
+    for (rate, frame) in [((30_000, 1_001), 33_366), ((10, 1), 100_000), ((0, 1), 0)] {
+        for Subject { launch, latency: frames, .. } in SUBJECTS.iter().filter(|subject| subject.latency > 0) {
+            let (mut harness, ..) = harness(launch, rate);
+            harness.push(frame_at(0)).unwrap();
+            let (expected, found) = (frame * frames, latency(&harness));
+            assert!(found.abs_diff(expected) <= *frames, "{launch} at {rate:?}: {found}");
+        }
+    }
+    // Slow motion takes as many times longer, and without a frame rate every frame passes at once.
+    for (launch, expected) in [
+        ("motioninterpolate device=native rate=0.5 ! capsfilter caps=video/x-raw,framerate=25/1", 80_000),
+        ("motioninterpolate device=native ! capsfilter caps=video/x-raw,framerate=10/1", 40_000),
+        ("motioninterpolate device=native ! capsfilter caps=video/x-raw,framerate=0/1", 0),
     ] {
-        for (rate, nominal) in [(30, 66), (0, 0)] {
-            let mut harness = Harness::new_parse(element);
-            let fps = gst::Fraction::new(rate, 1);
-            let info = VideoInfo::builder(VideoFormat::I420, 48, 40).fps(fps).build().unwrap();
-            harness.set_src_caps(info.to_caps().unwrap());
+        let (mut harness, ..) = harness(launch, (25, 1));
+        harness.push(frame_at(0)).unwrap();
+        assert_eq!(latency(&harness), expected, "{launch}");
+    }
+}
+
+fn frame_at(number: u64) -> gst::Buffer {
+    frame(number, &Arc::new(()))
+}
+
+/// By one message, with the frame for which the settings hold: the first, or the next one where devices are opened for it.
+#[test]
+fn a_change_of_latency_is_told() {
+    type Change = (&'static str, &'static str);
+    let cases: [(&str, &[Change], u64); 7] = [
+        ("motionestimate device=native", &[("pipeline-depth", "3")], 80_000),
+        ("motionestimate device=native", &[("direction", "both"), ("references", "3")], 120_000),
+        ("motioncompensate", &[("reference-offset", "1")], 40_000),
+        ("motiondenoise device=native future=1", &[("future", "0")], 0),
+        (
+            "motioninterpolate device=native ! capsfilter caps=video/x-raw,framerate=50/1",
+            &[("quality", "high")],
+            80_000,
+        ),
+        (
+            "motioninterpolate device=native pipeline-depth=3 ! capsfilter caps=video/x-raw,framerate=50/1",
+            &[("mode", "repeat")],
+            40_000,
+        ),
+        (
+            "motioninterpolate device=native ! capsfilter caps=video/x-raw,framerate=50/1",
+            &[("pipeline-depth", "2")],
+            80_000,
+        ),
+    ];
+    for (launch, changes, expected) in cases {
+        let (mut harness, bus, element) = harness(launch, (25, 1));
+        let told = |harness: &mut Harness, number| {
+            harness.push(frame_at(number)).unwrap();
+            std::iter::from_fn(|| bus.pop_filtered(&[gst::MessageType::Latency])).count()
+        };
+        // The first frame brings the first latency.
+        told(&mut harness, 0);
+        assert_eq!(told(&mut harness, 1), 0, "{launch}");
+        changes.iter().for_each(|(name, value)| element.set_property_from_str(name, value));
+        assert_eq!(told(&mut harness, 2) + told(&mut harness, 3), 1, "{launch} {changes:?}");
+        assert_eq!(latency(&harness), expected, "{launch} {changes:?}");
+        assert_eq!(told(&mut harness, 4), 0, "{launch} {changes:?}");
+    }
+}
+
+#[test]
+fn a_camera_slower_than_its_caps_is_waited_for_as_long_as_announced() {
+    for Subject { launch, latency: frames, .. } in SUBJECTS.iter().filter(|subject| subject.latency > 0) {
+        for (rate, of_caps) in [((30, 1), 33_333), ((0, 1), 0)] {
+            let (mut harness, ..) = harness(launch, rate);
             let mut push = |number: u64| {
-                let mut buffer = gst::Buffer::from_mut_slice(vec![number as u8; info.size()]);
+                let mut buffer = frame_at(number);
                 buffer.make_mut().set_pts(gst::ClockTime::from_mseconds(100 * number));
                 assert!(harness.push(buffer).is_ok());
-                harness.query_latency().map_or(0, gst::ClockTime::mseconds)
+                latency(&harness)
             };
             // The distance is the median of five.
-            assert_eq!((0..5).map(&mut push).collect::<Vec<_>>(), [nominal; 5], "{element}");
-            assert_eq!(push(5), 200, "{element}");
+            let found: Vec<_> = (0..5).map(&mut push).collect();
+            assert!(
+                found.iter().all(|found| found.abs_diff(of_caps * frames) <= *frames),
+                "{launch}: {found:?}"
+            );
+            assert_eq!(push(5), 100_000 * frames, "{launch}");
         }
     }
 }
@@ -107,11 +308,18 @@ fn a_camera_slower_than_its_caps_is_shown_in_spite_of_qos() {
     assert_eq!([1, 2, 3].map(|index| counts[index].2), [false; 3]);
 }
 
+/// What waits leaves only when others come: it would become ever later if input were dropped for it.
 #[test]
-fn qos_stays_where_no_frame_waits() {
-    for element in ["motiondenoise device=native past=1 future=0", "motionestimate device=native"] {
-        let source = "videotestsrc num-buffers=3 ! video/x-raw,format=I420,width=48,height=40,framerate=20/1";
-        assert_eq!(shown(source, element), (3, false, true), "{element}");
+fn qos_is_refused_where_frames_wait_for_later_ones() {
+    for Subject { launch, latency, .. } in SUBJECTS {
+        let (mut harness, bus, element) = harness(launch, (25, 1));
+        element.set_property("qos", true);
+        (0..3).for_each(|number| assert!(harness.push(frame_at(number)).is_ok()));
+        let warning = bus.pop_filtered(&[gst::MessageType::Warning]);
+        // That element leaves out what it would make, never what comes.
+        let is_refused = latency > 0 && !launch.starts_with("motioninterpolate");
+        assert_eq!(warning.is_some(), is_refused, "{launch}: {warning:?}");
+        assert_eq!(element.property::<bool>("qos"), !is_refused, "{launch}");
     }
 }
 
@@ -119,33 +327,64 @@ fn qos_stays_where_no_frame_waits() {
 #[test]
 fn a_live_source_that_stalls_is_not_waited_for() {
     init();
-    for element in [
-        "motiondenoise device=native past=1 future=2",
-        "motionestimate device=native direction=both references=2",
-        "motionestimate device=native pipeline-depth=3",
-        "motioncompensate reference-offset=1",
-        "motionestimate device=native direction=both ! motioncompensate reference-offset=2",
-    ] {
-        let launch = format!(
-            "appsrc name=in is-live=true format=time caps=video/x-raw,format=GRAY8,width=48,height=40,framerate=25/1 ! \
-             {element} ! appsink name=out sync=false"
-        );
-        let pipeline = gst::parse::launch(&launch).unwrap().downcast::<gst::Pipeline>().unwrap();
+    for Subject { launch, .. } in SUBJECTS.iter().filter(|subject| subject.latency > 0) {
+        let pipeline = gst::parse::launch(&format!(
+            "appsrc name=in is-live=true format=time ! {launch} ! appsink name=out sync=false"
+        ));
+        let pipeline = pipeline.unwrap().downcast::<gst::Pipeline>().unwrap();
         let [source, sink] = ["in", "out"].map(|name| pipeline.by_name(name).unwrap());
+        source.set_property("caps", info((25, 1)).to_caps().unwrap());
         pipeline.set_state(gst::State::Playing).unwrap();
-        for numbers in [0..5, 5..8] {
+        // What is pushed behind a stall is late where the newest frame has been repeated up to then.
+        let all = [0..5, 5..8];
+        for numbers in if launch.contains("50/1") { &all[..1] } else { &all } {
             for number in numbers.clone() {
-                let mut buffer = gst::Buffer::with_size(48 * 40).unwrap();
-                buffer.make_mut().set_pts(gst::ClockTime::from_mseconds(40 * number));
-                let flow = source.emit_by_name::<gst::FlowReturn>("push-buffer", &[&buffer]);
+                let flow = source.emit_by_name::<gst::FlowReturn>("push-buffer", &[&frame_at(number)]);
                 assert_eq!(flow, gst::FlowReturn::Ok);
             }
-            for number in numbers {
-                let sample = sink.emit_by_name::<Option<gst::Sample>>("pull-sample", &[]).expect(element);
-                let pts = sample.buffer().unwrap().pts();
-                assert_eq!(pts, Some(gst::ClockTime::from_mseconds(40 * number)), "{element}");
+            for number in numbers.clone() {
+                let shown =
+                    std::iter::from_fn(|| sink.emit_by_name::<Option<gst::Sample>>("pull-sample", &[]))
+                        .map(|sample| sample.buffer().unwrap().pts().unwrap().mseconds());
+                let found: Vec<_> =
+                    shown.take(if launch.contains("50/1") && number > 0 { 2 } else { 1 }).collect();
+                assert_eq!(found.last(), Some(&(40 * number)), "{launch}");
             }
         }
         pipeline.set_state(gst::State::Null).unwrap();
     }
+}
+
+/// As where frames no longer wait, because of other settings.
+#[test]
+fn a_source_stalls_only_while_frames_wait() {
+    let (mut harness, _, element) = harness("motioncompensate reference-offset=1", (25, 1));
+    let push = |harness: &mut Harness, number| {
+        let mut buffer = frame_at(number);
+        let description = gstmotionestimate::meta::FieldDescription {
+            reference_pts: number.checked_sub(1).map(|number| gst::ClockTime::from_mseconds(40 * number)),
+            ..crate::fields::description(48, 40, 16)
+        };
+        let vectors = vec![Default::default(); description.grid().blocks()];
+        let extras = gstmotionestimate::meta::Extras::default();
+        gstmotionestimate::meta::attach(
+            buffer.make_mut(),
+            &description,
+            crate::fields::bytes(&vectors),
+            extras,
+        )
+        .unwrap();
+        assert!(harness.push(buffer).is_ok());
+    };
+    (0..3).for_each(|number| push(&mut harness, number));
+    element.set_property("reference-offset", -1);
+    push(&mut harness, 3);
+    // Longer than a live source that stalls is waited for.
+    std::thread::sleep(std::time::Duration::from_millis(800));
+    push(&mut harness, 4);
+    // The prediction without motion is the frame before, which is still there.
+    let last = std::iter::from_fn(|| harness.try_pull()).last().unwrap();
+    let samples = |buffer: &gst::BufferRef| buffer.map_readable().unwrap().to_vec();
+    assert_eq!(last.pts(), Some(gst::ClockTime::from_mseconds(160)));
+    assert!(samples(&last) == samples(&frame_at(3)));
 }

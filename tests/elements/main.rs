@@ -12,8 +12,11 @@ mod motioninterpolate;
 mod motionoverlay;
 mod motionserialize;
 mod pools;
+mod properties;
 mod quantizer;
 mod scenarios;
+mod support;
+mod unreadable;
 
 /// Starts GStreamer with the elements of the plugin. Any warning ends the program.
 fn init() {

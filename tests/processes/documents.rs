@@ -3,8 +3,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use test_support::Extent;
-
 use crate::launched::{Scratch, text};
 
 /// The pipelines of a document.
@@ -49,19 +47,15 @@ fn run(documents: impl Iterator<Item = PathBuf>) -> usize {
 }
 
 #[test]
+#[ignore = "takes long: the complete run has it"]
 fn of_the_readme() {
-    if !Extent::is_complete() {
-        return;
-    }
     let count = run([Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")].into_iter());
     assert!(count >= 3, "README.md has {count} pipelines");
 }
 
 #[test]
+#[ignore = "takes long: the complete run has it"]
 fn of_the_other_documents() {
-    if !Extent::is_complete() {
-        return;
-    }
     let docs = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs")).expect("docs");
     let documents = docs.map(|entry| entry.expect("an entry").path());
     let count = run(documents.filter(|path| path.extension().is_some_and(|extension| extension == "md")));

@@ -50,14 +50,11 @@ fn faulty_driver(scratch: &Scratch, driver: &Path) -> PathBuf {
     folder
 }
 
-/// The driver and a folder with a faulty one, or `None` where there is no GPU of NVIDIA.
-fn set_up(scratch: &Scratch, test: &str) -> Option<PathBuf> {
+/// A folder with a faulty driver.
+fn set_up(scratch: &Scratch) -> PathBuf {
     let is_there = motion_search::opencl::devices().iter().any(|device| device.vendor.contains("NVIDIA"));
     let driver = driver().filter(|_| is_there);
-    if driver.is_none() {
-        println!("\n**** SKIPPED: {test}: no GPU of NVIDIA with its OpenCL and CUDA is here ****\n");
-    }
-    driver.map(|driver| faulty_driver(scratch, &driver))
+    faulty_driver(scratch, &driver.expect("a GPU of NVIDIA with its OpenCL and CUDA"))
 }
 
 /// `command`, with the driver in the folder and its fault if both are given.
@@ -88,9 +85,10 @@ const FAULTS: [&str; 7] = [
 ];
 
 #[test]
+#[ignore = "needs a GPU of NVIDIA"]
 fn the_cpu_goes_on_where_cuda_is_lost() {
     let scratch = Scratch::new("cuda-lost");
-    let Some(folder) = set_up(&scratch, "the_cpu_goes_on_where_cuda_is_lost") else { return };
+    let folder = set_up(&scratch);
     for search_settings in ["algorithm=hierarchical", "algorithm=hierarchical pipeline-depth=4 quality=high"]
     {
         let (_, expected) = search(&scratch, &format!("device=native {search_settings}"), None);
@@ -113,9 +111,10 @@ fn the_cpu_goes_on_where_cuda_is_lost() {
 
 /// What cannot be opened is not a loss: nobody needs to know.
 #[test]
+#[ignore = "needs a GPU of NVIDIA"]
 fn opencl_launches_where_cuda_cannot_be_opened() {
     let scratch = Scratch::new("cuda-closed");
-    let Some(folder) = set_up(&scratch, "opencl_launches_where_cuda_cannot_be_opened") else { return };
+    let folder = set_up(&scratch);
     let (_, expected) = search(&scratch, "device=native algorithm=hierarchical", None);
     for fault in
         ["lose cuDevicePrimaryCtxRetain 0 2", "lose cuModuleLoadData 0 218", "lose cuMemAlloc_v2 0 2"]
@@ -131,9 +130,10 @@ fn opencl_launches_where_cuda_cannot_be_opened() {
 
 /// A device whose context is broken is opened again for the next caps, and OpenCL launches there.
 #[test]
+#[ignore = "needs a GPU of NVIDIA"]
 fn opencl_launches_after_a_context_is_broken() {
     let scratch = Scratch::new("cuda-broken");
-    let Some(folder) = set_up(&scratch, "opencl_launches_after_a_context_is_broken") else { return };
+    let folder = set_up(&scratch);
     let run = |device: &str, fault: Option<(&Path, &str)>| {
         let mut command = scratch.gst_launch();
         command
@@ -156,9 +156,10 @@ fn opencl_launches_after_a_context_is_broken() {
 }
 
 #[test]
+#[ignore = "needs a GPU of NVIDIA"]
 fn frames_are_made_where_cuda_is_lost() {
     let scratch = Scratch::new("cuda-frames");
-    let Some(folder) = set_up(&scratch, "frames_are_made_where_cuda_is_lost") else { return };
+    let folder = set_up(&scratch);
     let run = |device: &str, fault: Option<(&Path, &str)>| {
         let command = scratch.gst_interpolate(8, &format!("device={device}"), "frames.raw");
         scratch.run(with_fault(command, fault), "frames.raw")

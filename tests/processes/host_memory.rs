@@ -18,10 +18,8 @@ const REFUSED: &str = "HOST_MEMORY_REFUSED";
 /// What a child's answer begins with.
 const MARK: &str = "answer: ";
 
-/// The child. A run of the tests passes it by.
-#[test]
-fn child() {
-    let Ok(launch) = std::env::var(LAUNCH) else { return };
+/// What a child does: it runs `launch`, and answers.
+fn answer(launch: &str) {
     let number = |name| std::env::var(name).expect("a number").parse::<usize>().expect("a number");
     let (refused, height) = (number(REFUSED), number(SIZE));
     let width = height * 4 / 3;
@@ -31,7 +29,7 @@ fn child() {
         .fps(gst::Fraction::new(25, 1))
         .build()
         .unwrap();
-    let mut harness = Harness::new_parse(&launch);
+    let mut harness = Harness::new_parse(launch);
     let bus = gst::Bus::new();
     let name = launch.split_whitespace().next().unwrap();
     gst::prelude::ElementExt::set_bus(&harness.find_element(name).unwrap(), Some(&bus));
@@ -73,8 +71,8 @@ fn child() {
 }
 
 /// What a child answers: whether an allocation was refused, the number and hash of its frames, and its errors.
-fn run(launch: &str, (height, least): (usize, usize), refused: usize) -> (bool, String, String) {
-    let mut command = test_support::program("host_memory::child");
+fn run(test: &str, launch: &str, (height, least): (usize, usize), refused: usize) -> (bool, String, String) {
+    let mut command = test_support::program(test);
     let command = command.env(LAUNCH, launch);
     let command = command.env(SIZE, height.to_string()).env(LARGE, least.to_string());
     let output = command.env(REFUSED, refused.to_string()).output().unwrap();
@@ -92,13 +90,17 @@ fn run(launch: &str, (height, least): (usize, usize), refused: usize) -> (bool, 
     (is_refused, frames, words.next().unwrap_or_default().to_owned())
 }
 
-/// Refuses each allocation of `least` bytes or more in frames of this height.
-fn check(launch: &str, (height, least): (usize, usize)) {
-    let (_, expected, errors) = run(launch, (height, least), 0);
+/// Refuses each allocation of `least` bytes or more in frames of this height, in processes that run `test`, which calls this.
+fn check(test: impl Fn(), launch: &str, (height, least): (usize, usize)) {
+    if let Ok(launch) = std::env::var(LAUNCH) {
+        return answer(&launch);
+    }
+    let test = test_support::test_name(&test);
+    let (_, expected, errors) = run(test, launch, (height, least), 0);
     assert!(!expected.starts_with("0 ") && errors.is_empty(), "{launch}: {expected}, {errors}");
     let mut count = 0;
     for refused in 1.. {
-        let (is_refused, frames, errors) = run(launch, (height, least), refused);
+        let (is_refused, frames, errors) = run(test, launch, (height, least), refused);
         if !is_refused {
             break;
         }
@@ -116,13 +118,18 @@ const SMALL: (usize, usize) = (240, 16 << 10);
 
 #[test]
 fn of_exhaustive_search() {
-    check("motionestimate device=native threads=1 block-size=4 search-range=2 kernel=exhaustive", SMALL);
+    check(
+        of_exhaustive_search,
+        "motionestimate device=native threads=1 block-size=4 search-range=2 kernel=exhaustive",
+        SMALL,
+    );
 }
 
 /// Each thread has 144 KiB besides, whatever the size of a frame.
 #[test]
 fn of_elimination() {
     check(
+        of_elimination,
         "motionestimate device=native threads=1 block-size=8 search-range=12 kernel=elimination",
         (480, 160 << 10),
     );
@@ -131,6 +138,7 @@ fn of_elimination() {
 #[test]
 fn of_sub_samples_both_ways() {
     check(
+        of_sub_samples_both_ways,
         "motionestimate device=native threads=1 block-size=4 search-range=2 sub-sample=quarter direction=both \
          references=2 pipeline-depth=2 costs=zero+intra+satd+second+variance+confidence",
         SMALL,
@@ -139,10 +147,14 @@ fn of_sub_samples_both_ways() {
 
 #[test]
 fn of_hierarchical_search() {
-    check("motionestimate device=native threads=1 algorithm=hierarchical block-size=8", SMALL);
+    check(
+        of_hierarchical_search,
+        "motionestimate device=native threads=1 algorithm=hierarchical block-size=8",
+        SMALL,
+    );
 }
 
 #[test]
 fn of_frames_without_noise() {
-    check("motiondenoise device=native threads=1", SMALL);
+    check(of_frames_without_noise, "motiondenoise device=native threads=1", SMALL);
 }

@@ -23,7 +23,7 @@ pub use cases::{
 pub use cuts::CutSearch;
 pub use extent::{Extent, some_of};
 pub use frames::{Noise, deepened, eight_bits, in_memory_of, padded, reconstruct, stream, with_stride};
-pub use process::{in_own_process, program, with_environment, with_tuning_file};
+pub use process::{in_own_process, program, test_name, with_environment, with_tuning_file};
 pub use quality::ssim;
 pub use runner::{Cut, check, check_each, check_in_flight, check_parts, check_session, check_stream};
 pub use scene::Scene;

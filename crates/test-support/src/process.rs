@@ -15,8 +15,18 @@ const IS_OWN: &str = "MOTION_TESTS_OWN_PROCESS";
 /// If the program is gone.
 pub fn program(name: &str) -> Command {
     let mut command = Command::new(env::current_exe().expect("this program"));
-    command.args([name, "--exact", "--nocapture"]);
+    command.args([name, "--exact", "--include-ignored", "--nocapture"]);
     command
+}
+
+/// The name of a test, given its function or a closure in it, as [`program`] takes it.
+///
+/// # Panics
+/// If it is neither.
+pub fn test_name<F>(_test: &F) -> &'static str {
+    // The program's crate, the test's path, and what the compiler calls a closure.
+    let path = type_name::<F>().split_once("::").map(|(_, path)| path.trim_end_matches("::{{closure}}"));
+    path.expect("a test")
 }
 
 /// Runs `test` in a process of its own: this program with the one test that calls this, which is all that the test does.
@@ -42,9 +52,7 @@ pub fn with_environment<V: AsRef<OsStr>, F: FnOnce()>(
     if env::var_os(IS_OWN).is_some() {
         return test();
     }
-    // The program's crate, the test's path, and what the compiler calls a closure.
-    let name = type_name::<F>().split_once("::").and_then(|(_, path)| path.strip_suffix("::{{closure}}"));
-    let name = name.expect("a closure in a test");
+    let name = test_name(&test);
     let output = program(name).env(IS_OWN, "1").envs(variables).output().expect("this program starts again");
     let text =
         [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();

@@ -1,6 +1,5 @@
 //! What output frames show.
 
-use super::super::make_error::MakeError;
 use super::super::maker::Decision;
 use super::super::metas;
 use super::super::plan::{SentFrame, Shown};
@@ -8,6 +7,7 @@ use super::super::settings::InterpolationSettings;
 use super::super::statistics::OutputKind;
 use super::super::timeline::{FramePlace, OutputFrame};
 use super::InterpolateStream;
+use crate::settings::StreamError;
 use crate::video;
 use motion_search::interpolation::Phase;
 
@@ -20,8 +20,8 @@ impl InterpolateStream {
     /// Makes the frame at `phase` between the two frames in `out`.
     ///
     /// # Errors
-    /// [`MakeError`] if a buffer does not hold the frame its caps promise, or the last device fails.
-    pub fn make(&mut self, phase: Phase, out: &mut gst::BufferRef) -> Result<(), MakeError> {
+    /// [`StreamError`] if a buffer does not hold the frame its caps promise, or the last device fails.
+    pub fn make(&mut self, phase: Phase, out: &mut gst::BufferRef) -> Result<(), StreamError> {
         let upcoming = self.due.as_ref().and_then(|planned| planned.interval.upcoming());
         let ahead = self.waiting.front().map(|frame| &frame.frame);
         self.maker.make(phase, upcoming, ahead, out)?;

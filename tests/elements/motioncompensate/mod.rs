@@ -5,4 +5,5 @@ mod buffers;
 mod frames;
 mod measures;
 mod references;
-mod support;
+
+use crate::support::compensate as support;

@@ -7,6 +7,7 @@ use gstmotionestimate::meta::{FieldDescription, MotionVectorMeta};
 use motion_search::estimator::MotionVector;
 
 use super::support::*;
+use crate::support::pull as pulled;
 
 const FRAMES: usize = 9;
 
@@ -44,10 +45,6 @@ fn push(harness: &mut Harness, info: &VideoInfo, times: std::ops::Range<usize>) 
     for time in times {
         harness.push(with_fields(info, time)).unwrap();
     }
-}
-
-fn pulled(harness: &mut Harness) -> Vec<gst::Buffer> {
-    std::iter::from_fn(|| harness.try_pull()).collect()
 }
 
 fn latency(harness: &Harness) -> gst::ClockTime {

@@ -232,23 +232,6 @@ fn samples_of_fewer_bits_in_sixteen() {
 }
 
 #[test]
-fn latency_is_that_of_the_later_frames() {
-    for (launch, frames) in [
-        ("motiondenoise device=native", 2),
-        ("motiondenoise device=native future=0", 0),
-        ("motiondenoise device=native future=4", 4),
-        ("motiondenoise device=native future=1 pipeline-depth=3", 3),
-        ("motiondenoise strength=0", 0),
-    ] {
-        let mut harness = harness(launch, &i420());
-        // Its answer is 0 otherwise.
-        harness.set_live(true);
-        push_all(&mut harness, 0..1);
-        assert_eq!(harness.query_latency().unwrap_or_default(), DURATION * frames, "{launch}");
-    }
-}
-
-#[test]
 fn properties_change_while_playing() {
     let mut harness = harness("motiondenoise device=native", &i420());
     let element = element(&harness);

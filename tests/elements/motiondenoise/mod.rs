@@ -3,4 +3,5 @@
 mod bad_input;
 mod events;
 mod frames;
-mod support;
+
+use crate::support::denoise as support;

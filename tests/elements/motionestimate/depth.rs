@@ -242,41 +242,6 @@ fn a_frame_that_cannot_be_read_lets_those_before_it_pass() {
     }
 }
 
-#[test]
-fn latency_is_that_of_the_frames_that_wait() {
-    let latency = |fps: gst::Fraction, depth: u32| {
-        init();
-        let info = gst_video::VideoInfo::builder(VideoFormat::Gray8, 61, 47).fps(fps).build().unwrap();
-        let mut harness = harness(&deep("native", depth), &info);
-        harness.set_upstream_latency(gst::ClockTime::from_mseconds(7));
-        pass(&mut harness, &info, 0);
-        harness.query_latency().unwrap().useconds()
-    };
-    assert_eq!(latency(gst::Fraction::new(25, 1), 1), 7_000);
-    assert_eq!(latency(gst::Fraction::new(25, 1), 2), 47_000);
-    assert_eq!(latency(gst::Fraction::new(25, 1), 4), 127_000);
-    assert_eq!(latency(gst::Fraction::new(30_000, 1_001), 2), 40_366);
-    // Without a frame rate nobody knows.
-    assert_eq!(latency(gst::Fraction::new(0, 1), 4), 7_000);
-}
-
-#[test]
-fn a_change_of_latency_is_told() {
-    let info = gray();
-    let mut harness = harness(&deep("native", 1), &info);
-    let element = harness.find_element("motionestimate").unwrap();
-    let bus = ElementBus::new(element.clone());
-    let mut told = |time: u64, depth: u32| {
-        element.set_property("pipeline-depth", depth);
-        harness.push(frame(&info, time)).unwrap();
-        bus.pop_filtered(&[gst::MessageType::Latency]).is_some()
-    };
-    assert!(!told(0, 1));
-    assert!(told(1, 3));
-    assert!(!told(2, 3));
-    assert!(told(3, 1));
-}
-
 /// Who writes to few buffers is told how many more it needs, and is not left waiting where it has
 /// them not.
 #[test]

@@ -15,5 +15,6 @@ mod scene_cuts;
 mod sequences;
 mod several;
 mod statistics;
-mod support;
 mod vectors;
+
+use crate::support::estimate as support;

@@ -10,6 +10,7 @@ use motion_search::backend;
 use motion_search::estimator::{Algorithm, Parameters, Prediction, References};
 
 use super::support::*;
+use crate::support::pull as pulled;
 
 /// Directions with what they search in.
 const DIRECTIONS: [(&str, usize, usize); 7] = [
@@ -37,11 +38,6 @@ fn launch(device: &str, settings: &str) -> String {
 
 fn push(harness: &mut Harness, info: &VideoInfo, times: std::ops::Range<u64>) {
     times.for_each(|time| assert_eq!(harness.push(frame(info, time)), Ok(gst::FlowSuccess::Ok)));
-}
-
-/// All buffers that have come out.
-fn pulled(harness: &mut Harness) -> Vec<gst::Buffer> {
-    std::iter::from_fn(|| harness.try_pull()).collect()
 }
 
 fn latency(harness: &Harness) -> (bool, gst::ClockTime, Option<gst::ClockTime>) {

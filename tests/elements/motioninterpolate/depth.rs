@@ -144,24 +144,6 @@ fn a_flush_drops_what_waits() {
 }
 
 #[test]
-fn each_frame_that_waits_adds_to_the_latency() {
-    let latency = |harness: &Harness| harness.query_latency().map_or(0, gst::ClockTime::mseconds);
-    let mut harness = deep(3);
-    let bus = bus(&harness);
-    push_moving(&mut harness, 0..1);
-    assert_eq!(latency(&harness), 120);
-    assert!(bus.pop_filtered(&[gst::MessageType::Latency]).is_some());
-    element(&harness).set_property("pipeline-depth", 1_u32);
-    push_moving(&mut harness, 1..2);
-    assert_eq!(latency(&harness), 40);
-    assert!(bus.pop_filtered(&[gst::MessageType::Latency]).is_some());
-    element(&harness).set_property("pipeline-depth", 3_u32);
-    element(&harness).set_property_from_str("mode", "repeat");
-    push_moving(&mut harness, 2..3);
-    assert_eq!(latency(&harness), 40);
-}
-
-#[test]
 fn a_live_pipeline_shows_all_frames_in_time() {
     init();
     let pipeline = gst::parse::launch(

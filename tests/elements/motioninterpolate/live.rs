@@ -1,47 +1,8 @@
-//! Latency, and frames that would be too late.
+//! Live sources, and frames that would be too late.
 
 use gst::prelude::*;
 
 use super::support::*;
-
-fn latency(harness: &gst_check::Harness) -> u64 {
-    harness.query_latency().map_or(0, gst::ClockTime::nseconds)
-}
-
-#[test]
-fn latency_is_an_input_frame_where_frames_are_made() {
-    for (launch, output, expected) in [
-        ("motioninterpolate", (60, 1), 40_000_000),
-        ("motioninterpolate", (10, 1), 40_000_000),
-        ("motioninterpolate", (25, 1), 0),
-        ("motioninterpolate rate=0.5", (25, 1), 80_000_000),
-        ("motioninterpolate", (0, 1), 0),
-        ("motioninterpolate quality=high", (60, 1), 80_000_000),
-        ("motioninterpolate quality=high pipeline-depth=3", (60, 1), 160_000_000),
-        ("motioninterpolate quality=high", (25, 1), 0),
-        ("motioninterpolate quality=high mode=blend", (60, 1), 40_000_000),
-    ] {
-        let mut harness = harness(launch, &i420((25, 1)), output);
-        harness.set_upstream_latency(gst::ClockTime::from_nseconds(7));
-        let bus = bus(&harness);
-        push_all(&mut harness, (25, 1), 0..1);
-        assert_eq!(latency(&harness), 7 + expected, "{launch} {output:?}");
-        drop(bus);
-    }
-}
-
-#[test]
-fn a_change_of_latency_is_told() {
-    init();
-    let mut harness = gst_check::Harness::new_parse("motioninterpolate");
-    let bus = bus(&harness);
-    harness.set_src_caps(i420((25, 1)).to_caps().unwrap());
-    harness.set_sink_caps_str("video/x-raw,framerate=50/1");
-    push_all(&mut harness, (25, 1), 0..1);
-    assert!(bus.pop_filtered(&[gst::MessageType::Latency]).is_some());
-    push_all(&mut harness, (25, 1), 1..2);
-    assert!(bus.pop_filtered(&[gst::MessageType::Latency]).is_none());
-}
 
 #[test]
 fn frames_that_would_be_too_late_are_not_made_and_those_that_came_pass() {

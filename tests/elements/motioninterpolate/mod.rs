@@ -17,5 +17,6 @@ mod scene_cuts;
 mod small_objects;
 mod speed;
 mod statistics;
-mod support;
 mod times;
+
+use crate::support::interpolate as support;

@@ -1,12 +1,10 @@
 //! Commands that are never done, and calls that never return. A device may be silent for ten seconds, so these cases run
 //! beside each other.
 
-use std::sync::Mutex;
-use test_support::Extent;
-
 use super::cases::{Bench, Case, Judged, LIMIT, Setting, report};
 use super::failing::{ALONE, LIST, MADE, is_long, strict};
 use super::worker::Phase;
+use std::sync::Mutex;
 
 /// Cases beside each other: they sleep.
 const BESIDE: usize = 12;
@@ -45,45 +43,35 @@ fn is_late_command(case: &Case) -> bool {
 }
 
 #[test]
+#[ignore = "takes long: the complete run has it"]
 fn commands_of_a_device_alone() {
-    if !Extent::is_complete() {
-        return;
-    }
     check("alone", ALONE, "stall", |case| is_late_command(case) || (is_long() && is_command(case)));
 }
 
 #[test]
+#[ignore = "takes long: the complete run has it"]
 fn commands_of_a_device_alone_whose_failure_is_an_error() {
-    if !Extent::is_complete() {
-        return;
-    }
     let devices = "device=0:0 on-device-failure=error";
     check("alone-error", Setting { devices, allowed: strict, ..ALONE }, "stall", is_late_command);
 }
 
 #[test]
+#[ignore = "takes long: the complete run has it"]
 fn commands_of_a_device_of_a_list() {
-    if !Extent::is_complete() {
-        return;
-    }
     check("list", LIST, "stall", is_late_command);
 }
 
 #[test]
+#[ignore = "takes long: the complete run has it"]
 fn commands_that_make_frames() {
-    if !Extent::is_complete() {
-        return;
-    }
     check("interpolation", MADE, "stall", is_late_command);
 }
 
 /// Such a call holds up the thread that sets caps while a device is opened or closed, and the one that frees memory, which
 /// is unmapped.
 #[test]
+#[ignore = "takes long: the complete run has it"]
 fn calls_of_a_gpu_with_frames_in_flight() {
-    if !Extent::is_complete() {
-        return;
-    }
     let setting = Setting { devices: "device=gpu pipeline-depth=2", is_gpu: true, ..ALONE };
     let is_of_thread = |case: &Case| {
         is_late_command(case) && case.phase != Phase::SetUp && case.function != "clEnqueueUnmapMemObject"

@@ -122,10 +122,8 @@ fn of_a_gpu() {
 }
 
 #[test]
+#[ignore = "takes long: the complete run has it"]
 fn of_hierarchical_search() {
-    if !Extent::is_complete() {
-        return;
-    }
     check("hierarchical", Setting { element: HIERARCHICAL, ..ALONE }, &EACH);
 }
 
@@ -137,27 +135,21 @@ fn of_hierarchical_search_of_a_gpu() {
 }
 
 #[test]
+#[ignore = "takes long: the complete run has it"]
 fn of_made_frames() {
-    if !Extent::is_complete() {
-        return;
-    }
     check("interpolation", MADE, &EACH);
 }
 
 /// No memory on the device, and a code that no standard has.
 #[test]
+#[ignore = "takes long: the complete run has it"]
 fn with_other_codes() {
-    if !Extent::is_complete() {
-        return;
-    }
     check("codes", ALONE, &[("fail", -4), ("lose", -9999)]);
 }
 
 #[test]
+#[ignore = "takes long: the complete run has it"]
 fn of_one_of_two_devices() {
-    if !Extent::is_complete() {
-        return;
-    }
     let devices = "device=0:0,0:1";
     check(
         "second",
@@ -168,9 +160,7 @@ fn of_one_of_two_devices() {
 
 /// A call that takes long is no failure.
 #[test]
+#[ignore = "takes long: the complete run has it"]
 fn late() {
-    if !Extent::is_complete() {
-        return;
-    }
     check("late", Setting { allowed: |_| &[Unnoticed], ..LIST }, &[("delay", 100)]);
 }

@@ -13,6 +13,7 @@ use gst::prelude::*;
 use gstmotionestimate::meta::MotionVectorMeta;
 use serde::{Deserialize, Serialize};
 
+use super::cases::LIMIT;
 use super::layer::Layer;
 use crate::launched::fault_layer;
 
@@ -95,7 +96,7 @@ impl Worker {
     }
 
     fn start(&self) -> Process {
-        let mut child = test_support::program("faults::worker::worker")
+        let mut child = test_support::program(test_support::test_name(&nothing_is_lost_where_nothing_fails))
             .env(IS_WORKER, "1")
             .env("OPENCL_LAYERS", fault_layer())
             .env("G_DEBUG", "fatal_warnings")
@@ -151,12 +152,26 @@ impl Drop for Worker {
 
 static PANICS: AtomicUsize = AtomicUsize::new(0);
 
-/// The process itself. A run of the tests passes it by.
+/// With the variable in its environment this is the process in which all cases run.
 #[test]
-fn worker() {
-    if std::env::var_os(IS_WORKER).is_none() {
-        return;
+fn nothing_is_lost_where_nothing_fails() {
+    if std::env::var_os(IS_WORKER).is_some() {
+        return serve();
     }
+    let mut worker = Worker::new(&[]);
+    // One process runs one case after the other.
+    for _ in 0..2 {
+        let (launch, fault) = ("motionestimate name=element device=native".into(), "none * 0 0 -1".into());
+        let Ended::Well(outcome) = worker.run(&Run { launch, fault }, LIMIT) else {
+            panic!("it has not ended well")
+        };
+        assert_eq!((outcome.is_eos, outcome.frames.len(), outcome.panics), (true, FRAMES, 0), "{outcome:?}");
+        assert_eq!((outcome.objects_left, outcome.frames_left, &outcome.error), (0, 0, &None), "{outcome:?}");
+    }
+}
+
+/// Runs each case that the standard input names, until it ends.
+fn serve() {
     let report = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
         PANICS.fetch_add(1, Ordering::Relaxed);

@@ -7,7 +7,7 @@ use gst_video::{VideoCodecFrameFlags, VideoCodecState, VideoInfo, video_codec_st
 
 use super::imp::{CAT, MotionX264Enc, State};
 use super::stream::{EncodeError, EncoderStream, Outgoing, Remarks};
-use super::{MotionX264EncFramePacking, caps, setup};
+use super::{caps, setup};
 use crate::encoder::Encoder;
 use crate::ffi;
 
@@ -56,7 +56,7 @@ impl MotionX264Enc {
         };
         let (packing, bitrate) = {
             let settings = self.settings.lock();
-            (settings.get::<MotionX264EncFramePacking>("frame-packing"), settings.get::<u32>("bitrate"))
+            (settings.frame_packing, settings.bitrate)
         };
         gst::debug!(CAT, imp = self, "Output caps {output}");
         let instance = self.obj();

@@ -64,7 +64,7 @@ impl ObjectImpl for MotionX264Enc {
             gst::warning!(CAT, imp = self, "{} does not change while frames are encoded", spec.name());
             return;
         }
-        self.settings.lock().set(spec, value);
+        self.settings.lock().set(spec.name(), value);
         self.state.lock().is_changed |= is_mutable;
     }
 
@@ -125,7 +125,7 @@ impl VideoEncoderImpl for MotionX264Enc {
         }
         // What it holds back is of the caps before. If downstream refuses it, the next frame tells upstream.
         let _ = self.drain();
-        let byte_stream = self.settings.lock().get("byte-stream");
+        let byte_stream = self.settings.lock().byte_stream;
         let target = Target::of_peer(self.obj().src_pad(), byte_stream);
         self.state.lock().target =
             target.ok_or_else(|| gst::loggable_error!(CAT, "Downstream takes no caps of H.264"))?;
@@ -140,7 +140,7 @@ impl VideoEncoderImpl for MotionX264Enc {
             pts: frame.pts(),
             number: frame.system_frame_number(),
             is_key_unit: frame.flags().contains(VideoCodecFrameFlags::FORCE_KEYFRAME),
-            strength: self.settings.lock().get::<f64>("motion-strength") as f32,
+            strength: self.settings.lock().motion_strength as f32,
         };
         let is_other_latency = self.change_if_asked();
         if is_other_latency {

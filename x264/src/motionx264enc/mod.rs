@@ -45,17 +45,6 @@ glib::wrapper! {
 /// # Errors
 /// If GStreamer refuses the element.
 pub(crate) fn register(plugin: &gst::Plugin) -> Result<(), glib::BoolError> {
-    for kind in [
-        MotionX264EncPass::static_type(),
-        MotionX264EncPreset::static_type(),
-        MotionX264EncPsyTune::static_type(),
-        MotionX264EncFramePacking::static_type(),
-        MotionX264EncNalHrd::static_type(),
-        MotionX264EncMe::static_type(),
-        MotionX264EncAnalyse::static_type(),
-        MotionX264EncTune::static_type(),
-    ] {
-        kind.mark_as_plugin_api(gst::PluginAPIFlags::empty());
-    }
+    gstmotionestimate::shared::mark_choices(&settings::Settings::param_specs());
     gst::Element::register(Some(plugin), "motionx264enc", gst::Rank::NONE, MotionX264Enc::static_type())
 }

@@ -5,7 +5,7 @@ use gst_video::{
 };
 
 use super::caps::Target;
-use super::settings::Settings;
+use super::settings::{Settings, nick};
 use super::values::*;
 use crate::encoder::{self, OptionError, Parameters};
 use crate::ffi;
@@ -72,8 +72,7 @@ pub fn parameters(
     set_usability(raw, settings, info);
     raw.analyse.b_psnr = 0;
     set_rate_control(raw, settings);
-    let pass = settings.get::<MotionX264EncPass>("pass");
-    set_pass(&mut parameters, pass);
+    set_pass(&mut parameters, settings.pass);
     if let Some(profile) = target.profile {
         parameters.limit_to_profile(profile);
     }
@@ -86,27 +85,19 @@ pub fn parameters(
     }
     set_fields(raw, info);
     raw.i_frame_packing = frame_packing(settings, info) as i32;
-    let hypothetical_decoder = settings.get::<MotionX264EncNalHrd>("nal-hrd");
     // The option string may ask for it too.
-    if hypothetical_decoder != MotionX264EncNalHrd::None {
-        raw.i_nal_hrd = hypothetical_decoder as i32;
+    if settings.nal_hrd != MotionX264EncNalHrd::None {
+        raw.i_nal_hrd = settings.nal_hrd as i32;
     }
     // x264 then keeps the quantiser of each macroblock, which costs a little.
-    raw.analyse.b_mb_info = (settings.get::<f64>("motion-strength") > 0.0 && !info.is_interlaced()).into();
+    raw.analyse.b_mb_info = (settings.motion_strength > 0.0 && !info.is_interlaced()).into();
     Ok(parameters)
 }
 
 /// The preset, the tunings, and the options that users give.
 fn from_settings(settings: &Settings, sender: &str) -> Result<Parameters, SetupError> {
-    let nick =
-        |value: glib::Value| glib::EnumValue::from_value(&value).map(|(_, value)| value.nick().to_owned());
-    let preset = (settings.get::<MotionX264EncPreset>("speed-preset") != MotionX264EncPreset::None)
-        .then(|| nick(settings.value("speed-preset")))
-        .flatten();
-    let psy = (settings.get::<MotionX264EncPsyTune>("psy-tune") != MotionX264EncPsyTune::None)
-        .then(|| nick(settings.value("psy-tune")))
-        .flatten();
-    let tune = settings.get::<MotionX264EncTune>("tune");
+    let preset = (settings.speed_preset != MotionX264EncPreset::None).then(|| nick(settings.speed_preset));
+    let psy = (settings.psy_tune != MotionX264EncPsyTune::None).then(|| nick(settings.psy_tune));
     let tunes = [
         (MotionX264EncTune::STILL_IMAGE, "stillimage"),
         (MotionX264EncTune::FAST_DECODE, "fastdecode"),
@@ -114,7 +105,12 @@ fn from_settings(settings: &Settings, sender: &str) -> Result<Parameters, SetupE
     ];
     let tunings: Vec<_> = psy
         .into_iter()
-        .chain(tunes.iter().filter(|(flag, _)| tune.contains(*flag)).map(|(_, name)| (*name).to_owned()))
+        .chain(
+            tunes
+                .iter()
+                .filter(|(flag, _)| settings.tune.contains(*flag))
+                .map(|(_, name)| (*name).to_owned()),
+        )
         .collect();
     let tunings = (!tunings.is_empty()).then(|| tunings.join(","));
     let mut parameters = Parameters::new(preset.as_deref(), tunings.as_deref(), sender)?;
@@ -123,9 +119,9 @@ fn from_settings(settings: &Settings, sender: &str) -> Result<Parameters, SetupE
             parameters.set(option, Some(&value))?;
         }
     } else {
-        parameters.raw().b_aud = settings.get::<bool>("aud").into();
+        parameters.raw().b_aud = settings.aud.into();
     }
-    let given = settings.text("option-string");
+    let given = settings.option_string.as_deref().unwrap_or_default();
     for option in given.split(':').filter(|option| !option.is_empty()) {
         let (name, value) =
             option.split_once('=').map_or((option, None), |(name, value)| (name, Some(value)));
@@ -138,7 +134,7 @@ fn from_settings(settings: &Settings, sender: &str) -> Result<Parameters, SetupE
 }
 
 fn set_rate(raw: &mut ffi::x264_param_t, settings: &Settings, info: &VideoInfo) {
-    let interval = settings.get::<u32>("key-int-max") as i32;
+    let interval = settings.key_int_max as i32;
     let (numerator, denominator) = (info.fps().numer(), info.fps().denom());
     let is_known = numerator > 0 && denominator > 0;
     raw.b_vfr_input = (!is_known).into();
@@ -158,7 +154,7 @@ fn set_usability(raw: &mut ffi::x264_param_t, settings: &Settings, info: &VideoI
         (vui.i_sar_width, vui.i_sar_height) = (info.par().numer(), info.par().denom());
     }
     vui.i_vidformat = video_format(info);
-    if !settings.get::<bool>("insert-vui") {
+    if !settings.insert_vui {
         return;
     }
     let colorimetry = info.colorimetry();
@@ -176,10 +172,9 @@ fn set_usability(raw: &mut ffi::x264_param_t, settings: &Settings, info: &VideoI
 
 /// Sets what may change while frames are encoded, as well.
 pub fn set_rate_control(raw: &mut ffi::x264_param_t, settings: &Settings) {
-    let quantizer = settings.get::<u32>("quantizer");
-    let bitrate = settings.get::<u32>("bitrate") as i32;
+    let (quantizer, bitrate) = (settings.quantizer, settings.bitrate as i32);
     let rc = &mut raw.rc;
-    match settings.get::<MotionX264EncPass>("pass") {
+    match settings.pass {
         MotionX264EncPass::Quantizer => {
             rc.i_rc_method = ffi::X264_RC_CQP as i32;
             rc.i_qp_constant = quantizer as i32;
@@ -195,7 +190,7 @@ pub fn set_rate_control(raw: &mut ffi::x264_param_t, settings: &Settings) {
         }
     }
     rc.i_vbv_max_bitrate = bitrate;
-    let capacity = i64::from(settings.get::<u32>("vbv-buf-capacity"));
+    let capacity = i64::from(settings.vbv_buf_capacity);
     rc.i_vbv_buffer_size = (i64::from(bitrate) * capacity / 1000) as i32;
 }
 
@@ -257,7 +252,7 @@ fn set_fields(raw: &mut ffi::x264_param_t, info: &VideoInfo) {
 /// How the two views of stereoscopic video lie in frames.
 fn frame_packing(settings: &Settings, info: &VideoInfo) -> MotionX264EncFramePacking {
     use gst_video::VideoMultiviewMode as Mode;
-    match settings.get("frame-packing") {
+    match settings.frame_packing {
         MotionX264EncFramePacking::Auto => match info.multiview_mode() {
             Mode::Checkerboard => MotionX264EncFramePacking::Checkerboard,
             Mode::ColumnInterleaved => MotionX264EncFramePacking::ColumnInterleaved,

@@ -2,6 +2,7 @@
 
 mod events;
 mod identical;
+mod properties;
 mod regions;
 mod streams;
 mod support;

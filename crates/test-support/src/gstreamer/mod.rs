@@ -54,3 +54,15 @@ pub fn run(pipeline: &gst::Pipeline) -> Vec<gst::Buffer> {
 pub fn launch(description: &str) -> gst::Pipeline {
     gst::parse::launch(description).unwrap().downcast().unwrap()
 }
+
+/// Checks that GStreamer knows the type of each choice among the properties of `element` as one of its plugin: documentation
+/// lists the values of such ones alone.
+pub fn check_choices(element: &str) {
+    let element = gst::ElementFactory::make(element).build().expect("an element");
+    for property in element.list_properties().iter().filter(|spec| spec.owner_type() == element.type_()) {
+        let kind = property.value_type();
+        if kind.is_a(glib::Type::ENUM) || kind.is_a(glib::Type::FLAGS) {
+            assert!(kind.plugin_api_flags().is_some(), "{} {}: {kind}", element.name(), property.name());
+        }
+    }
+}

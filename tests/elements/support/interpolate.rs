@@ -5,21 +5,12 @@ use gst_check::Harness;
 use gst_video::prelude::*;
 use gst_video::{VideoFormat, VideoFrameRef, VideoInfo};
 
-pub use test_support::gstreamer::ElementBus;
-
+pub use super::{ElementBus, Rate, address, bytes, end, error_text, pull, push, video_at as video};
 pub(crate) use crate::init;
 
 pub const SIZE: (u32, u32) = (13, 7);
 
 pub const SECOND: u64 = 1_000_000_000;
-
-/// A frame rate.
-pub type Rate = (i32, i32);
-
-pub fn video(format: VideoFormat, (width, height): (u32, u32), (n, d): Rate) -> VideoInfo {
-    init();
-    VideoInfo::builder(format, width, height).fps(gst::Fraction::new(n, d)).build().expect("video info")
-}
 
 pub fn i420(rate: Rate) -> VideoInfo {
     video(VideoFormat::I420, SIZE, rate)
@@ -39,14 +30,11 @@ pub fn blending(input: Rate, output: Rate) -> Harness {
 }
 
 pub fn element(harness: &Harness) -> gst::Element {
-    let element = harness.element().expect("an element");
-    match element.downcast::<gst::Bin>() {
-        Ok(bin) => {
-            let is_ours = |element: &gst::Element| element.name().starts_with("motioninterpolate");
-            bin.children().into_iter().find(is_ours).expect("the element")
-        }
-        Err(element) => element,
-    }
+    super::element_of(harness, "motioninterpolate")
+}
+
+pub fn count(harness: &Harness, field: &str) -> u64 {
+    super::count_of(&element(harness), field)
 }
 
 pub fn bus(harness: &Harness) -> ElementBus {
@@ -55,10 +43,6 @@ pub fn bus(harness: &Harness) -> ElementBus {
 
 pub fn stats(harness: &Harness) -> gst::Structure {
     element(harness).property("stats")
-}
-
-pub fn count(harness: &Harness, field: &str) -> u64 {
-    stats(harness).get(field).unwrap_or_else(|error| panic!("{field}: {error}"))
 }
 
 /// The time of frame `number` at `rate`, rounded down.
@@ -89,24 +73,11 @@ pub fn frame(info: &VideoInfo, rate: Rate, number: u64) -> gst::Buffer {
     buffer
 }
 
-pub fn push(harness: &mut Harness, buffer: gst::Buffer) {
-    assert_eq!(harness.push(buffer), Ok(gst::FlowSuccess::Ok));
-}
-
 /// Pushes the frames of these numbers.
 pub fn push_all(harness: &mut Harness, rate: Rate, numbers: impl IntoIterator<Item = u64>) {
     for number in numbers {
         push(harness, frame(&i420(rate), rate, number));
     }
-}
-
-pub fn end(harness: &mut Harness) {
-    assert!(harness.push_event(gst::event::Eos::new()));
-}
-
-/// All buffers that have come out.
-pub fn pull(harness: &mut Harness) -> Vec<gst::Buffer> {
-    std::iter::from_fn(|| harness.try_pull()).collect()
 }
 
 /// All events that have come out since the previous call, but latency and what starts a stream.
@@ -123,16 +94,6 @@ pub fn milliseconds(buffers: &[gst::Buffer]) -> Vec<u64> {
     buffers.iter().map(|buffer| pts(buffer) / 1_000_000).collect()
 }
 
-/// All bytes of a buffer, of which those between rows may be anything.
-pub fn bytes(buffer: &gst::BufferRef) -> Vec<u8> {
-    buffer.map_readable().expect("readable").to_vec()
-}
-
-/// The address of the samples.
-pub fn address(buffer: &gst::BufferRef) -> usize {
-    buffer.map_readable().expect("readable").as_ptr() as usize
-}
-
 pub fn is_discont(buffer: &gst::BufferRef) -> bool {
     buffer.flags().contains(gst::BufferFlags::DISCONT)
 }
@@ -143,14 +104,6 @@ pub fn shown(buffers: &[gst::Buffer], rate: Rate) -> Vec<Option<u64>> {
     let known: Vec<_> = (0..64).map(|number| bytes(&frame_at(&info, number, 0))).collect();
     let number = |buffer: &gst::Buffer| known.iter().position(|known| *known == bytes(buffer));
     buffers.iter().map(|buffer| number(buffer).map(|number| number as u64)).collect()
-}
-
-/// The text of an error message.
-pub fn error_text(message: &gst::Message) -> String {
-    match message.view() {
-        gst::MessageView::Error(error) => error.error().to_string(),
-        _ => panic!("no error but {message:?}"),
-    }
 }
 
 pub fn segment(start: u64) -> gst::FormattedSegment<gst::ClockTime> {

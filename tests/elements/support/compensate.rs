@@ -1,46 +1,14 @@
 //! Buffers to push, and what must become of them.
 
 use gst_check::Harness;
-use gst_video::prelude::*;
-use gst_video::{VideoFormat, VideoFrameRef, VideoInfo};
+use gst_video::VideoInfo;
 use gstmotionestimate::meta::{self, FieldDescription};
 use motion_search::compensation::{Field, Sampling, oracle};
-use motion_search::estimator::{Frame, FrameView, MotionVector, SampleFormat};
+use motion_search::estimator::{Frame, MotionVector};
 
+pub use super::{ElementBus, info, read, sample_format, samplings};
 use crate::fields;
-pub use test_support::gstreamer::ElementBus;
 pub use test_support::gstreamer::formats::FORMATS;
-use test_support::gstreamer::formats::depth_and_shift;
-
-/// How samples of `format` lie in memory.
-pub fn sample_format(format: VideoFormat) -> SampleFormat {
-    let (depth, shift) = depth_and_shift(format);
-    SampleFormat::new(depth, shift).unwrap()
-}
-
-/// Written down here a second time, format by format.
-pub fn samplings(format: VideoFormat) -> Vec<Sampling> {
-    let halved = |halved_x, halved_y, interleaved| Sampling { halved_x, halved_y, interleaved };
-    match format {
-        VideoFormat::Gray8 | VideoFormat::Gray16Le => vec![Sampling::LUMA],
-        VideoFormat::I420 | VideoFormat::Yv12 | VideoFormat::I42010le | VideoFormat::I42012le => {
-            vec![Sampling::LUMA, halved(true, true, false), halved(true, true, false)]
-        }
-        VideoFormat::Nv12 | VideoFormat::Nv21 | VideoFormat::P01010le => {
-            vec![Sampling::LUMA, halved(true, true, true)]
-        }
-        VideoFormat::Y42b | VideoFormat::I42210le | VideoFormat::I42212le => {
-            vec![Sampling::LUMA, halved(true, false, false), halved(true, false, false)]
-        }
-        VideoFormat::Y444 | VideoFormat::Y44410le | VideoFormat::Y44412le => vec![Sampling::LUMA; 3],
-        other => panic!("{other} is not tested"),
-    }
-}
-
-pub fn info(format: VideoFormat, (width, height): (u32, u32)) -> VideoInfo {
-    crate::init();
-    VideoInfo::builder(format, width, height).fps(gst::Fraction::new(25, 1)).build().unwrap()
-}
 
 pub fn harness(launch: &str, info: &VideoInfo) -> (Harness, ElementBus) {
     crate::init();
@@ -106,19 +74,6 @@ pub fn buffer(info: &VideoInfo, planes: &[Frame], time: usize, pad: Option<usize
         gst_video::VideoMeta::add_full(buffer_ref, flags, format, width, height, &offsets, &strides).unwrap();
     }
     buffer
-}
-
-/// The planes of the frame in `buffer`.
-pub fn read(info: &VideoInfo, buffer: &gst::BufferRef) -> Vec<Frame> {
-    let frame = VideoFrameRef::from_buffer_ref_readable(buffer, info).unwrap();
-    let plane = |(index, sampling): (usize, Sampling)| {
-        let (width, height) = sampling.plane_size(info.width() as usize, info.height() as usize);
-        let (data, stride) = (frame.plane_data(index as u32).unwrap(), frame.plane_stride()[index] as usize);
-        let format = sample_format(info.format());
-        let view = FrameView::with_format(data, (width, height), stride, format).unwrap();
-        Frame::deep_from_fn(format.depth(), (width, height), |x, y| view.sample(x as i32, y as i32))
-    };
-    samplings(info.format()).into_iter().enumerate().map(plane).collect()
 }
 
 /// A field of the frame `time` in the one before, in blocks of `block`.

@@ -7,8 +7,7 @@ use gst_video::{VideoFormat, VideoFrameRef, VideoInfo};
 use gstmotionestimate::meta::MotionVectorMeta;
 use motion_search::estimator::{Frame, Parameters, Window, oracle};
 
-pub use test_support::gstreamer::ElementBus;
-
+pub use super::{ElementBus, error_text, info};
 pub(crate) use crate::init;
 
 /// Frame size of most tests: whole blocks on neither axis.
@@ -16,12 +15,6 @@ pub const SIZE: (u32, u32) = (61, 47);
 
 /// Element and settings of most tests.
 pub const ELEMENT: &str = "motionestimate device=native block-size=8 search-range=5";
-
-/// Video of `format`, 25 frames a second.
-pub fn info(format: VideoFormat, (width, height): (u32, u32)) -> VideoInfo {
-    init();
-    VideoInfo::builder(format, width, height).fps(gst::Fraction::new(25, 1)).build().expect("video info")
-}
 
 pub fn gray() -> VideoInfo {
     info(VideoFormat::Gray8, SIZE)
@@ -185,14 +178,6 @@ pub fn pass(harness: &mut Harness, info: &VideoInfo, time: u64) -> gst::Buffer {
 pub fn wait(bus: &gst::Bus) -> gst::Message {
     use gst::MessageType::{Eos, Error, Warning};
     bus.timed_pop_filtered(gst::ClockTime::NONE, &[Eos, Error, Warning]).expect("a message")
-}
-
-/// The text of an error message.
-pub fn error_text(message: &gst::Message) -> String {
-    match message.view() {
-        gst::MessageView::Error(error) => error.error().to_string(),
-        _ => panic!("no error but {message:?}"),
-    }
 }
 
 /// Runs `launch`, which must end with an appsink of the name `sink`, to its end.

@@ -1,28 +1,18 @@
 //! Frames to push, what comes out, and what the oracle makes of them.
 
-use std::sync::Arc;
-
-use gst::prelude::*;
 use gst_check::Harness;
-use gst_video::prelude::*;
-use gst_video::{VideoFormat, VideoFrameRef, VideoInfo};
+use gst_video::{VideoFormat, VideoInfo};
 use motion_search::compensation::Sampling;
 use motion_search::denoising::{LumaSlot, NoiseMap, Reference, Strength, oracle, search_parameters};
-use motion_search::estimator::{Frame, References, SampleFormat, oracle as search};
+use motion_search::estimator::{Frame, References, oracle as search};
 
-pub use test_support::gstreamer::ElementBus;
-
+pub use super::{ElementBus, address, end, error_text, info as video, pull, push};
 pub(crate) use crate::init;
 
 pub const SIZE: (u32, u32) = (72, 56);
 
 /// The duration of a frame.
 pub const DURATION: gst::ClockTime = gst::ClockTime::from_mseconds(40);
-
-pub fn video(format: VideoFormat, (width, height): (u32, u32)) -> VideoInfo {
-    init();
-    VideoInfo::builder(format, width, height).fps(gst::Fraction::new(25, 1)).build().expect("video info")
-}
 
 pub fn i420() -> VideoInfo {
     video(VideoFormat::I420, SIZE)
@@ -38,20 +28,15 @@ pub fn harness(launch: &str, info: &VideoInfo) -> Harness {
 }
 
 pub fn element(harness: &Harness) -> gst::Element {
-    let element = harness.element().expect("an element");
-    match element.downcast::<gst::Bin>() {
-        Ok(bin) => bin.by_name("motiondenoise0").or_else(|| bin.children().pop()).expect("the element"),
-        Err(element) => element,
-    }
+    super::element_of(harness, "motiondenoise")
+}
+
+pub fn count(harness: &Harness, field: &str) -> u64 {
+    super::count_of(&element(harness), field)
 }
 
 pub fn bus(harness: &Harness) -> ElementBus {
     ElementBus::new(element(harness))
-}
-
-pub fn count(harness: &Harness, field: &str) -> u64 {
-    let stats: gst::Structure = element(harness).property("stats");
-    stats.get(field).unwrap_or_else(|error| panic!("{field}: {error}"))
 }
 
 /// Frame `number`: a still scene with noise in every byte, or in none.
@@ -72,22 +57,9 @@ pub fn frame(info: &VideoInfo, number: u64, is_noisy: bool) -> gst::Buffer {
     buffer
 }
 
-pub fn push(harness: &mut Harness, buffer: gst::Buffer) {
-    assert_eq!(harness.push(buffer), Ok(gst::FlowSuccess::Ok));
-}
-
 /// Pushes noisy frames of these numbers.
 pub fn push_all(harness: &mut Harness, numbers: impl IntoIterator<Item = u64>) {
     numbers.into_iter().for_each(|number| push(harness, frame(&i420(), number, true)));
-}
-
-pub fn end(harness: &mut Harness) {
-    assert!(harness.push_event(gst::event::Eos::new()));
-}
-
-/// All buffers that have come out.
-pub fn pull(harness: &mut Harness) -> Vec<gst::Buffer> {
-    std::iter::from_fn(|| harness.try_pull()).collect()
 }
 
 /// The numbers of these frames, by their timestamps.
@@ -95,38 +67,9 @@ pub fn numbers(buffers: &[gst::Buffer]) -> Vec<u64> {
     buffers.iter().map(|buffer| buffer.pts().expect("a timestamp") / DURATION).collect()
 }
 
-/// The address of the samples.
-pub fn address(buffer: &gst::BufferRef) -> usize {
-    buffer.map_readable().expect("readable").as_ptr() as usize
-}
-
-/// The text of an error message.
-pub fn error_text(message: &gst::Message) -> String {
-    match message.view() {
-        gst::MessageView::Error(error) => error.error().to_string(),
-        _ => panic!("no error but {message:?}"),
-    }
-}
-
 /// The planes of a frame, as the oracle takes them, and how they are sampled.
 pub fn planes(buffer: &gst::Buffer, info: &VideoInfo) -> (Vec<Frame>, Vec<Sampling>) {
-    let frame = VideoFrameRef::from_buffer_ref_readable(buffer, info).unwrap();
-    let format = info.format_info();
-    let plane = |plane: u32| {
-        let component = format.plane().iter().position(|&of| of == plane).unwrap();
-        let samples = SampleFormat::new(info.comp_depth(0), format.shift()[0]).unwrap();
-        let interleaved = info.comp_pstride(component as u8) as usize == 2 * samples.bytes();
-        let sampling = Sampling {
-            halved_x: format.w_sub()[component] == 1,
-            halved_y: format.h_sub()[component] == 1,
-            interleaved,
-        };
-        let size = sampling.plane_size(info.width() as usize, info.height() as usize);
-        let stride = frame.plane_stride()[plane as usize] as usize;
-        let bytes = frame.plane_data(plane).unwrap().to_vec();
-        (Frame::with_format(Arc::new(bytes), size, stride, samples).unwrap(), sampling)
-    };
-    (0..info.n_planes()).map(plane).unzip()
+    (super::read(info, buffer), super::samplings(info.format()))
 }
 
 /// The samples of all planes.

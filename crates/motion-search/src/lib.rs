@@ -55,9 +55,9 @@
 //! All of it follows Semantic Versioning, except for items that this documentation does not show. While the first number
 //! is 0, a change that breaks users raises the second.
 //!
-//! What may grow is `non_exhaustive`: errors, notices, reports, kernels and algorithms. The metrics, borders, precisions,
-//! qualities and costs of [`estimator`] are exhaustive on purpose: a device must know all of them, so that another one
-//! breaks devices.
+//! What may grow is `non_exhaustive`: errors, notices, reports and kernels. The algorithms, metrics, borders, precisions,
+//! predictions, qualities and costs of [`estimator`] are exhaustive on purpose: a device must know all of them, so that
+//! another one breaks devices.
 //!
 //! # Features
 //!
@@ -76,23 +76,16 @@ pub mod estimator;
 #[allow(unsafe_code)]
 pub mod interpolation;
 #[allow(unsafe_code)]
-mod memory;
-#[allow(unsafe_code)]
 pub mod native;
 #[cfg(feature = "opencl")]
 #[allow(unsafe_code)]
 pub mod opencl;
 mod pace;
 pub mod packers;
-#[allow(unsafe_code)]
-mod pyramid;
 pub mod quantizer;
 mod search;
 pub mod session;
-#[allow(unsafe_code)]
-mod simd;
 pub mod stages;
-mod threads;
 pub mod tuning;
 
 pub use backend::{DeviceSelector, OnDeviceFailure, devices};

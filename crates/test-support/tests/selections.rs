@@ -248,7 +248,9 @@ fn all_compiled_once(commands: &[&str], of_each: &[&str]) {
     let planner = Planner::new();
     let plain = commands.iter().map(ToString::to_string).chain(of_each_member(of_each));
     let groups = [planner.plans(plain), planner.plans(commands.iter().map(|command| for_gstreamer(command)))];
-    compiled_once("motion-search", groups.iter().flatten());
+    for package in ["motion-base", "motion-search"] {
+        compiled_once(package, groups.iter().flatten());
+    }
     for plans in &groups {
         compiled_once("gst-plugin-motionestimate", plans);
         compiled_once("gst-plugin-motionx264", plans);

@@ -10,7 +10,7 @@ mod regions;
 use super::patches::{Mask, Patch, Shown};
 use super::rules::{BLOCK, grid};
 use crate::estimator::{FrameView, MotionVector, SetupError};
-use crate::simd::Instructions;
+use motion_base::simd::Instructions;
 use pairs::Object;
 use regions::{Region, RegionSearch};
 

@@ -56,7 +56,6 @@ use crate::estimator::{
 };
 use crate::pace;
 use crate::stages::{SearchedFrames, Stage, stages};
-use crate::threads;
 pub use balance::Balance;
 use balance::{Balancer, Measured};
 use block_cache::BlockCache;
@@ -64,6 +63,7 @@ use dispatch::{Route, names};
 pub use handles::FrameSlot;
 use handles::SearchTicket;
 use member::{Member, Report};
+use motion_base::threads;
 pub use options::{Fallback, Options, Split};
 pub use share::divide;
 use worker::{JobResult, NumberedFrame};

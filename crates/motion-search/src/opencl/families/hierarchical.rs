@@ -10,8 +10,8 @@ use super::super::kernel_family::{BuildContext, KernelFamily, LaunchRequest, int
 use super::super::launcher::{self, Arg, Buffer, Queue};
 use super::super::program::KernelFile;
 use super::pyramid::{LevelArg, Pass, PyramidMaker, SlotPlan};
-use crate::estimator::pyramid::{CELL, Preset};
 use crate::estimator::{Grid, SetupError};
+use motion_base::hierarchy::{CELL, Preset};
 
 /// Cells on a side of the tiles of `check_level`, `smooth` and the others with fields in local memory.
 const TILE: usize = 16;

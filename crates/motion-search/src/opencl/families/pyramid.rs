@@ -8,8 +8,8 @@ use bytemuck::{Pod, Zeroable};
 use super::super::kernel_family::BuildContext;
 use super::super::launcher::{self, Arg, Buffer, KernelObject, Queue};
 use super::super::program::KernelFile;
-use crate::estimator::pyramid::{CELL, MOST_LEVELS, level_sizes};
 use crate::estimator::{SetupError, Window};
+use motion_base::hierarchy::{CELL, MOST_LEVELS, level_sizes};
 
 /// Samples of the planes outside a level on each side: `MARGIN` in `levels.cl`.
 const MARGIN: usize = 16;

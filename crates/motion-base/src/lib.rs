@@ -13,6 +13,7 @@ mod launching;
 #[allow(unsafe_code)]
 pub mod memory;
 mod order;
+pub mod pace;
 mod parameters;
 pub mod prediction;
 #[allow(unsafe_code)]

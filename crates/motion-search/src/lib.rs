@@ -69,7 +69,6 @@
 pub mod backend;
 #[allow(unsafe_code)]
 pub mod compensation;
-pub mod compilation;
 pub mod denoising;
 pub mod duplicates;
 pub mod estimator;
@@ -80,7 +79,6 @@ pub mod native;
 #[cfg(feature = "opencl")]
 #[allow(unsafe_code)]
 pub mod opencl;
-mod pace;
 pub mod packers;
 pub mod quantizer;
 mod search;
@@ -93,6 +91,8 @@ pub use estimator::{
     Algorithm, Border, EstimateError, Frame, FrameError, Metric, MotionField, MotionVector, Quality,
     SetupError, SubSample,
 };
+#[doc(inline)]
+pub use motion_gpu::compilation;
 pub use search::{MotionSearch, MotionSearchBuilder};
 pub use session::{Balance, Split};
 pub use tuning::Kernel;

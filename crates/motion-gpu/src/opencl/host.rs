@@ -7,12 +7,12 @@ use std::sync::Arc;
 use super::context::Context;
 use super::device::OpenClDevice;
 use super::launcher::{self, Buffer, Queue};
-use crate::estimator::{BlockHandle, Frame, HostBlock, HostMemory, SetupError};
-use crate::pace::PATIENCE;
+use motion_base::pace::PATIENCE;
+use motion_base::{BlockHandle, Frame, HostBlock, HostMemory, SetupError};
 
 /// A block of such memory, mapped as long as it lives.
 #[derive(Debug)]
-pub(super) struct PinnedBlock {
+pub struct PinnedBlock {
     start: NonNull<u8>,
     bytes: usize,
     mapped: ManuallyDrop<Mapped>,
@@ -35,7 +35,7 @@ unsafe impl Sync for PinnedBlock {}
 
 impl PinnedBlock {
     /// A block of `bytes`, at least 1, all zero. `queue` maps it.
-    pub(super) fn new(
+    pub fn new(
         context: &Arc<Context>,
         device: &OpenClDevice,
         queue: &Arc<dyn Queue>,
@@ -45,11 +45,7 @@ impl PinnedBlock {
     }
 
     /// As [`Self::new`], with the error of OpenCL.
-    pub(super) fn map(
-        context: &Arc<Context>,
-        queue: &Arc<dyn Queue>,
-        bytes: usize,
-    ) -> launcher::Result<Self> {
+    pub fn map(context: &Arc<Context>, queue: &Arc<dyn Queue>, bytes: usize) -> launcher::Result<Self> {
         let watch = context.watch();
         watch.check()?;
         let buffer = context.host_buffer(bytes)?;
@@ -69,7 +65,7 @@ impl PinnedBlock {
 
     /// Whether the samples of `frame` are in such a block, of whatever context: drivers with one address space for
     /// all their devices read it as fast as a block of their own.
-    pub(super) fn holds(frame: &Frame) -> bool {
+    pub fn holds(frame: &Frame) -> bool {
         let Some(block) = frame.block().and_then(|handle| handle.downcast_ref::<Self>()) else {
             return false;
         };
@@ -79,12 +75,12 @@ impl PinnedBlock {
     }
 
     /// Its first byte, for the device to write to.
-    pub(super) fn target(&self) -> NonNull<u8> {
+    pub fn target(&self) -> NonNull<u8> {
         self.start
     }
 
     /// How many there are.
-    pub(super) fn bytes(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         self.bytes
     }
 
@@ -92,7 +88,7 @@ impl PinnedBlock {
     ///
     /// # Safety
     /// Neither host nor device writes to them while the slice lives.
-    pub(super) unsafe fn as_slice(&self) -> &[u8] {
+    pub unsafe fn as_slice(&self) -> &[u8] {
         // SAFETY: they are mapped and were written; the rest is the caller's promise.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.bytes) }
     }
@@ -103,7 +99,7 @@ impl PinnedBlock {
     /// Neither host nor device uses them otherwise while the slice lives, but that the device may
     /// read them.
     #[allow(clippy::mut_from_ref)]
-    pub(super) unsafe fn as_mut_slice(&self) -> &mut [u8] {
+    pub unsafe fn as_mut_slice(&self) -> &mut [u8] {
         // SAFETY: as above; what the device reads while they change is undefined, and memory of
         // its own alone.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.bytes) }
@@ -133,15 +129,18 @@ impl Drop for PinnedBlock {
 
 /// Page-locked memory of a device, as others see it.
 #[derive(Clone)]
-pub(super) struct PinnedMemory {
-    pub(super) context: Arc<Context>,
-    pub(super) device: OpenClDevice,
-    pub(super) queue: Arc<dyn Queue>,
+pub struct PinnedMemory {
+    /// Where it is used.
+    pub context: Arc<Context>,
+    /// Whose it is.
+    pub device: OpenClDevice,
+    /// What maps it.
+    pub queue: Arc<dyn Queue>,
 }
 
 impl PinnedMemory {
     /// A block of `bytes`, at least 1, all zero.
-    pub(super) fn block(&self, bytes: usize) -> launcher::Result<Box<dyn HostBlock>> {
+    pub fn block(&self, bytes: usize) -> launcher::Result<Box<dyn HostBlock>> {
         let block = PinnedBlock::map(&self.context, &self.queue, bytes)?;
         Ok(Box::new(SharedBlock(Arc::new(block))))
     }
@@ -184,9 +183,9 @@ impl HostBlock for SharedBlock {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::estimator::{FrameSource, Launcher};
     use crate::opencl::devices;
     use crate::opencl::launcher::QueueKind;
+    use motion_base::{FrameSource, Launcher};
 
     struct InBlock(Box<dyn HostBlock>, Option<BlockHandle>);
 

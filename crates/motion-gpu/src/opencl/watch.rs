@@ -4,7 +4,7 @@
 //! time than the wake-up of a thread. Any other device reports completion by a callback, because it may need the
 //! core that polling would take.
 //!
-//! The limit is wall time for a GPU. For any other device it is [`DeviceClock`]'s time, so that a busy machine
+//! The limit is wall time for a GPU. For any other device it is `DeviceClock`'s time, so that a busy machine
 //! does not use it up: PoCL 3.1, for one, compiles a kernel for its group size at the first launch and holds a
 //! lock meanwhile that every other launch of the process needs.
 
@@ -18,7 +18,7 @@ use parking_lot::{Condvar, Mutex};
 use super::cl;
 use super::clock::DeviceClock;
 use super::launcher::{Error, Event, Queue, Result};
-use crate::estimator::EstimateError;
+use motion_base::EstimateError;
 
 /// How long a GPU is polled without sleeping. A sleep takes some 60 microseconds longer than asked for: less
 /// than two percent of the wait by then.
@@ -34,7 +34,7 @@ const LONGEST_SLEEP: Duration = Duration::from_micros(500);
 /// After a time-out the device is considered lost; its objects are leaked, because the driver may still use
 /// them.
 #[derive(Debug)]
-pub(super) struct Watch {
+pub struct Watch {
     is_polled: bool,
     /// The limit that it exceeded.
     lost_after: OnceLock<Duration>,
@@ -89,7 +89,7 @@ impl Watch {
     }
 
     /// Whether the device exceeded a limit.
-    pub(super) fn is_lost(&self) -> bool {
+    pub fn is_lost(&self) -> bool {
         self.lost_after.get().is_some()
     }
 
@@ -99,7 +99,7 @@ impl Watch {
     }
 
     /// `error` of the device named `device`, for those who do not know OpenCL.
-    pub(super) fn failure(&self, device: &str, error: Error) -> EstimateError {
+    pub fn failure(&self, device: &str, error: Error) -> EstimateError {
         let message = match error {
             Error::SILENT => format!("no answer for {:?}", self.lost_after().unwrap_or_default()),
             error => error.to_string(),
@@ -111,7 +111,7 @@ impl Watch {
     ///
     /// # Errors
     /// [`Error::SILENT`].
-    pub(super) fn check(&self) -> Result<()> {
+    pub fn check(&self) -> Result<()> {
         if self.is_lost() { Err(Error::SILENT) } else { Ok(()) }
     }
 
@@ -120,7 +120,7 @@ impl Watch {
     /// # Errors
     /// [`Error::SILENT`] if it is not complete by then, at once if the device was lost before; the error of the
     /// command if it failed.
-    pub(super) fn wait(&self, event: &Event, limit: Duration) -> Result<()> {
+    pub fn wait(&self, event: &Event, limit: Duration) -> Result<()> {
         if event.is_done()? {
             return Ok(());
         }
@@ -140,7 +140,7 @@ impl Watch {
     ///
     /// # Errors
     /// As [`Self::wait`].
-    pub(super) fn wait_for_queue(&self, queue: &dyn Queue, limit: Duration) -> Result<()> {
+    pub fn wait_for_queue(&self, queue: &dyn Queue, limit: Duration) -> Result<()> {
         // A flush may block too.
         self.check()?;
         let all = queue.end()?;
@@ -169,14 +169,8 @@ fn poll(event: &Event, limit: Duration) -> Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::estimator::Launcher;
-    use crate::estimator::{
-        Device as _, EstimateError, Frame, Output, Parameters, Part, Request, Slot, Window,
-    };
     use crate::opencl::cl::event::complete;
-    use crate::opencl::device::SHARED_CONTEXT_TESTS;
-    use crate::opencl::{OpenCl, OpenClDevice, cl, devices};
-    use crate::tuning::{Kernel, Tuning};
+    use crate::opencl::{OpenClDevice, cl, devices};
 
     const LIMIT: Duration = Duration::from_millis(50);
 
@@ -207,39 +201,6 @@ mod tests {
             watch.wait(&done, LIMIT).unwrap();
             complete(&late, 0).unwrap();
             watch.wait(&late, LIMIT).unwrap();
-        }
-    }
-
-    #[test]
-    fn a_device_that_hangs_fails_and_can_be_dropped() {
-        let _alone = SHARED_CONTEXT_TESTS.lock();
-        let parameters = Parameters::new(61, 47, 8, Window::symmetric(5, 4).unwrap());
-        let frame = |time| Frame::from_fn(61, 47, |x, y| ((x * 37) ^ ((y + time) * 101)) as u8);
-        for depth in [1, 4] {
-            let tuning = Tuning { depth: Some(depth), ..Tuning::default() };
-            let mut opened = OpenCl::new(&device(), Kernel::Auto, &tuning, &parameters).unwrap();
-            opened.objects.searches.patience = LIMIT;
-            // The slots allocate their memory now, while the queue is free.
-            [Slot::A, Slot::B].iter().for_each(|&slot| opened.load_frame(slot, &frame(0)).unwrap());
-            let never = opened.objects.context.compiler().user_event().unwrap();
-            let _held = opened.objects.searches.queues.upload(Slot::B).barrier(&[&never]).unwrap();
-            opened.load_frame(Slot::B, &frame(1)).unwrap();
-            let request =
-                Request { current: Slot::B, reference: Slot::A, part: Part::whole(&parameters), offset: -1 };
-            let ticket = opened.start_search(request).unwrap();
-            let mut output = Output::new(parameters.grid().blocks());
-            let lost = |error| matches!(error, EstimateError::Device { .. });
-            assert!(lost(opened.finish_search(ticket, &mut output).unwrap_err()));
-            assert!(lost(opened.unload_frame(Slot::A).unwrap_err()));
-            assert!(lost(opened.start_search(request).unwrap_err()));
-            assert!(lost(opened.load_frame(Slot::A, &frame(2)).unwrap_err()));
-            let memory = opened.info().memory.clone().unwrap();
-            assert_eq!((*memory.allocate(9).unwrap()).as_ref(), [0; 9]);
-            // The next user of the device gets another context.
-            assert!(!device().context(Launcher::OpenCl).unwrap().watch().is_lost());
-            opened.cancel();
-            drop(opened);
-            complete(&never, 0).unwrap();
         }
     }
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::cl::{self, OpenClApi, RawDevice};
 use super::context::Context;
 use super::launcher::{self, Api, Buffer, KernelObject};
-use crate::estimator::{Launcher, Launching, SetupError};
+use motion_base::{Launcher, Launching, SetupError};
 
 /// What kind of device it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,10 +87,6 @@ unsafe impl Send for DeviceId {}
 // SAFETY: as above.
 unsafe impl Sync for DeviceId {}
 
-/// Held by tests that use the context that users of a device share, because one of them loses it.
-#[cfg(test)]
-pub(super) static SHARED_CONTEXT_TESTS: Mutex<()> = Mutex::new(());
-
 /// Every OpenCL device that can build and run kernels.
 ///
 /// A loader without drivers, a driver that does not load and a platform without a name or devices are no errors:
@@ -161,7 +157,7 @@ impl OpenClDevice {
 
     /// The device on which `context` was made, with CUDA in this context.
     #[cfg(feature = "cuda")]
-    pub(crate) fn of_cuda(context: &super::cuda::CudaContext) -> Option<Self> {
+    pub fn of_cuda(context: &super::cuda::CudaContext) -> Option<Self> {
         let device = devices().into_iter().find(|device| device.has_cuda_context(context))?;
         Some(Self { cuda: Some(context.clone()), ..device })
     }
@@ -175,7 +171,7 @@ impl OpenClDevice {
     /// The options that every program needs.
     ///
     /// For CPUs, whose names begin with `cpu`, PoCL 7.1 gets several kernels with barriers wrong unless it does not optimise.
-    pub(super) fn compiler_options(&self) -> &'static str {
+    pub fn compiler_options(&self) -> &'static str {
         let is_pocl_7 = self.driver.starts_with("Portable Computing Language 7.");
         if is_pocl_7 && self.name.starts_with("cpu") {
             "-cl-std=CL1.2 -cl-opt-disable"
@@ -188,7 +184,7 @@ impl OpenClDevice {
     /// Its compiler may still refuse them.
     ///
     /// NVIDIA's devices have their compute capability as a property, others name extensions.
-    pub(super) fn four_samples(&self) -> u8 {
+    pub fn four_samples(&self) -> u8 {
         /// CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV and CL_DEVICE_COMPUTE_CAPABILITY_MINOR_NV.
         const CAPABILITY: [u32; 2] = [0x4000, 0x4001];
         const VABSDIFF4: u8 = 1;
@@ -209,17 +205,13 @@ impl OpenClDevice {
     }
 
     /// The most work-items in a group of `kernel`, at least 1.
-    pub(super) fn largest_group_of(&self, kernel: &KernelObject) -> Result<usize, SetupError> {
+    pub fn largest_group_of(&self, kernel: &KernelObject) -> Result<usize, SetupError> {
         let largest = kernel.largest_group().map_err(|error| self.refused(error))?;
         Ok(largest.min(self.largest_group).max(1))
     }
 
     /// The largest group of `kernel` within `wanted` items, which are powers of two.
-    pub(super) fn group_of(
-        &self,
-        kernel: &KernelObject,
-        wanted: [usize; 2],
-    ) -> Result<[usize; 2], SetupError> {
+    pub fn group_of(&self, kernel: &KernelObject, wanted: [usize; 2]) -> Result<[usize; 2], SetupError> {
         let largest = self.largest_group_of(kernel)?;
         let [mut columns, mut rows] = wanted;
         while rows > self.largest_second.max(1) {
@@ -233,12 +225,7 @@ impl OpenClDevice {
     }
 
     /// A buffer of `bytes` on this device, or an error that says that there is no room for `what`.
-    pub(super) fn buffer(
-        &self,
-        context: &Context,
-        what: &'static str,
-        bytes: usize,
-    ) -> Result<Buffer, SetupError> {
+    pub fn buffer(&self, context: &Context, what: &'static str, bytes: usize) -> Result<Buffer, SetupError> {
         let (needed, limit) = (bytes as u64, self.largest_buffer);
         let no_room = || SetupError::Memory { device: self.name.clone(), what, needed, limit };
         if needed > limit {
@@ -250,7 +237,7 @@ impl OpenClDevice {
     }
 
     /// The error for a call that failed on this device.
-    pub(super) fn refused(&self, error: launcher::Error) -> SetupError {
+    pub fn refused(&self, error: launcher::Error) -> SetupError {
         SetupError::Device { device: self.name.clone(), message: error.to_string() }
     }
 
@@ -259,7 +246,7 @@ impl OpenClDevice {
     ///
     /// # Errors
     /// That of `open` by the last API that was tried.
-    pub(super) fn open<T>(
+    pub fn open<T>(
         &self,
         wanted: Option<Launcher>,
         open: impl Fn(&Arc<Context>) -> Result<T, SetupError>,
@@ -283,7 +270,7 @@ impl OpenClDevice {
     }
 
     /// What tells the context in which CUDA is to launch from others, if it is not the primary one.
-    pub(super) fn foreign_context(&self) -> Option<usize> {
+    pub fn foreign_context(&self) -> Option<usize> {
         #[cfg(feature = "cuda")]
         let id = self.cuda.as_ref().map(super::cuda::CudaContext::id);
         #[cfg(not(feature = "cuda"))]
@@ -303,7 +290,7 @@ impl OpenClDevice {
     /// The context that all users of this device and launcher share, so that a second element in a process needs no
     /// second one. When all users are gone, or the device is lost, the next call creates a new context:
     /// a device that failed may work again. An error if the device cannot run our kernels at all.
-    pub(super) fn context(&self, launcher: Launcher) -> Result<Arc<Context>, SetupError> {
+    pub fn context(&self, launcher: Launcher) -> Result<Arc<Context>, SetupError> {
         if !self.is_little_endian {
             return Err(SetupError::DeviceUnsupported {
                 wanted: self.name.clone(),
@@ -330,7 +317,7 @@ impl OpenClDevice {
     }
 
     /// A context that nobody shares.
-    pub(super) fn new_context(&self, launcher: Launcher) -> Result<Context, SetupError> {
+    pub fn new_context(&self, launcher: Launcher) -> Result<Context, SetupError> {
         let compiler = OpenClApi::new(self.raw()).map(Arc::new).map_err(|error| self.refused(error))?;
         let api: Arc<dyn Api> = match launcher {
             Launcher::OpenCl => compiler.clone(),

@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 
-use super::cl::OpenClApi;
-use super::launcher::{Api, DevicePlane, LoadedProgram};
+use super::cl::{self, OpenClApi};
+use super::launcher::{self, Api, Buffer, DevicePlane, Event, LoadedProgram, Queue, Rectangle};
 use super::watch::Watch;
-use crate::estimator::{BlockHandle, Frame};
+use motion_base::{BlockHandle, Frame};
 
 /// What launches kernels, and the programs that were built for it.
 #[derive(Debug)]
-pub(super) struct Context {
+pub struct Context {
     // Released before what made them.
     programs: Mutex<Vec<(String, Arc<dyn LoadedProgram>)>>,
     /// Whether the compiler refused the instructions for four samples that the device seems to have.
@@ -45,12 +45,12 @@ impl Context {
     }
 
     /// Where on this device the samples of `frame` are, if they are there.
-    pub(super) fn plane_of(&self, frame: &Frame) -> Option<DevicePlane> {
+    pub fn plane_of(&self, frame: &Frame) -> Option<DevicePlane> {
         self.plane_in(frame.block()?, frame.stride())
     }
 
     /// Where on this device the plane is that `block` is, in rows `stride` bytes apart, if it is there.
-    pub(super) fn plane_in(&self, block: &BlockHandle, stride: usize) -> Option<DevicePlane> {
+    pub fn plane_in(&self, block: &BlockHandle, stride: usize) -> Option<DevicePlane> {
         self.api.plane_of(&**block, stride)
     }
 
@@ -59,24 +59,42 @@ impl Context {
         &self.compiler
     }
 
+    /// An event that [`Context::complete`] ends: what tests hold a queue up with.
+    ///
+    /// # Errors
+    /// What the driver reports.
+    #[doc(hidden)]
+    pub fn user_event(&self) -> launcher::Result<Event> {
+        self.compiler.user_event()
+    }
+
+    /// Ends an event of [`Context::user_event`] with `status`.
+    ///
+    /// # Errors
+    /// What the driver reports.
+    #[doc(hidden)]
+    pub fn complete(event: &Event, status: i32) -> launcher::Result<()> {
+        cl::event::complete(event, status)
+    }
+
     /// How commands in this context are waited for.
-    pub(super) fn watch(&self) -> &Arc<Watch> {
+    pub fn watch(&self) -> &Arc<Watch> {
         &self.watch
     }
 
     /// Whether the compiler refused the instructions for four samples: later builds do without.
-    pub(super) fn lacks_four_samples(&self) -> bool {
+    pub fn lacks_four_samples(&self) -> bool {
         self.lacks_four_samples.load(Ordering::Relaxed)
     }
 
     /// Notes that the compiler refused the instructions for four samples.
-    pub(super) fn refuse_four_samples(&self) {
+    pub fn refuse_four_samples(&self) {
         self.lacks_four_samples.store(true, Ordering::Relaxed);
     }
 
     /// The program known by `key`, or what `build` makes: a second user of the device, or one for frames of
     /// another size, waits for no compiler.
-    pub(super) fn shared_program<E>(
+    pub fn shared_program<E>(
         &self,
         key: String,
         build: impl FnOnce() -> Result<Box<dyn LoadedProgram>, E>,
@@ -92,11 +110,31 @@ impl Context {
     }
 }
 
+/// Begins to copy the needed rows of `frame`, which the device can read where it is, to `rows` of `buffer`.
+///
+/// # Safety
+/// The frame is kept until the event is done.
+pub unsafe fn begin_copy(
+    context: &Context,
+    queue: &dyn Queue,
+    frame: &Frame,
+    buffer: &Buffer,
+    rows: Rectangle,
+) -> launcher::Result<Event> {
+    if let Some(plane) = context.plane_of(frame) {
+        // SAFETY: the caller keeps the plane; a frame has all rows of its size.
+        return unsafe { queue.begin_copy_rows(buffer, rows, &plane, frame.rows().start * frame.stride()) };
+    }
+    let view = frame.view().band(frame.rows());
+    // SAFETY: the caller keeps the samples.
+    unsafe { queue.begin_write_rows(buffer, rows, view.as_bytes(), view.stride()) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::estimator::Launcher;
     use crate::opencl::devices;
+    use motion_base::Launcher;
 
     #[test]
     fn a_program_is_built_once() {

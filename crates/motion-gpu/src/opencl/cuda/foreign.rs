@@ -47,7 +47,7 @@ impl fmt::Debug for CudaContext {
     }
 }
 
-/// A plane of samples on a device: what [`FrameSource::block`](crate::estimator::FrameSource::block) returns for it.
+/// A plane of samples on a device: what [`FrameSource::block`](motion_base::FrameSource::block) returns for it.
 #[derive(Debug)]
 pub struct CudaPlane {
     pub(super) context: CudaContext,
@@ -62,13 +62,13 @@ impl CudaPlane {
     ///
     /// # Safety
     /// The frame's source keeps the memory allocated and unchanged, and has as many bytes there as
-    /// [`FrameSource::len`](crate::estimator::FrameSource::len) says. The stream is of this context, and lives as long.
+    /// [`FrameSource::len`](motion_base::FrameSource::len) says. The stream is of this context, and lives as long.
     pub unsafe fn new(context: CudaContext, address: u64, stream: *mut c_void) -> Self {
         Self { context, address, stream: stream as usize, is_writable: false }
     }
 
     /// As [`Self::new`], of a plane that may be written to: what
-    /// [`FrameMaker::copy_to_blocks`](crate::interpolation::FrameMaker::copy_to_blocks) takes.
+    /// `FrameMaker::copy_to_blocks` of `motion-frames` takes.
     ///
     /// # Safety
     /// The memory has all rows of such a plane. While this lives it is allocated, and nobody else uses it.

@@ -1,6 +1,6 @@
 //! What launches kernels, as the rest of the module sees it: buffers, kernels, queues and events.
 //!
-//! Two APIs implement it, [`cl`](super::cl) on every device and [`cuda`](super::cuda) on NVIDIA's. The kernels are the same:
+//! Two APIs implement it, OpenCL on every device and CUDA's driver on NVIDIA's. The kernels are the same:
 //! OpenCL's compiler turns them into a program that either API loads. An object belongs to the API that made it; given to
 //! the other one it is an error.
 
@@ -13,27 +13,28 @@ use std::time::Duration;
 
 /// A call that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Error {
-    pub(super) call: &'static str,
+pub struct Error {
+    /// The call.
+    pub call: &'static str,
     /// OpenCL's, which are negative, or CUDA's, which are positive.
-    pub(super) code: i32,
+    pub code: i32,
 }
 
 impl Error {
     /// A search of a frame that is no longer there.
-    pub(super) const NO_FRAME: Self = Self { call: "queueing a search", code: -38 };
+    pub const NO_FRAME: Self = Self { call: "queueing a search", code: -38 };
 
     /// A time-out. The code is not one of OpenCL's.
-    pub(super) const SILENT: Self = Self { call: "waiting for the device", code: i32::MIN };
+    pub const SILENT: Self = Self { call: "waiting for the device", code: i32::MIN };
 
     /// What the API does not offer, or an object of the other API.
-    pub(super) const UNSUPPORTED: Self = Self { call: "a call", code: -59 };
+    pub const UNSUPPORTED: Self = Self { call: "a call", code: -59 };
 
     /// A kernel takes local memory as an argument, for which CUDA has none.
-    pub(super) const LOCAL_MEMORY: Self = Self { call: "local memory as an argument of a kernel", code: 801 };
+    pub const LOCAL_MEMORY: Self = Self { call: "local memory as an argument of a kernel", code: 801 };
 
     /// Whether there is too little memory.
-    pub(super) fn is_out_of_memory(&self) -> bool {
+    pub fn is_out_of_memory(&self) -> bool {
         matches!(self.code, -4 | -5 | -61 | 2)
     }
 }
@@ -71,52 +72,56 @@ impl fmt::Display for Error {
     }
 }
 
-pub(super) type Result<T> = std::result::Result<T, Error>;
+/// What a call returns.
+pub type Result<T> = std::result::Result<T, Error>;
 
 /// Memory, on the device or on the host. What owns it releases it.
 #[derive(Debug)]
-pub(super) struct Buffer {
+pub struct Buffer {
     /// What kernels get: a `cl_mem` or an address.
-    pub(super) handle: usize,
+    pub handle: usize,
     owner: Box<dyn Owner>,
 }
 
 /// What owns the memory of a buffer.
-pub(super) trait Owner: Any + fmt::Debug + Send + Sync {}
+pub trait Owner: Any + fmt::Debug + Send + Sync {}
 
 impl Buffer {
-    pub(super) fn new(handle: usize, owner: impl Owner) -> Self {
+    /// The memory `handle`, which `owner` owns.
+    pub fn new(handle: usize, owner: impl Owner) -> Self {
         Self { handle, owner: Box::new(owner) }
     }
 
     /// Its owner, if that is a `T`.
-    pub(super) fn owner<T: Owner>(&self) -> Result<&T> {
+    pub fn owner<T: Owner>(&self) -> Result<&T> {
         (&*self.owner as &dyn Any).downcast_ref().ok_or(Error::UNSUPPORTED)
     }
 }
 
 /// A kernel's argument.
 #[derive(Clone, Copy)]
-pub(super) enum Arg<'a> {
+pub enum Arg<'a> {
+    /// Memory.
     Buffer(&'a Buffer),
     /// Local memory of this many bytes.
     Local(usize),
+    /// A number.
     Int(i32),
     /// A struct with the layout of the kernel's.
     Struct(&'a [u8]),
 }
 
 /// What an API knows of a kernel.
-pub(super) trait LoadedKernel: Any + fmt::Debug + Send + Sync {
+pub trait LoadedKernel: Any + fmt::Debug + Send + Sync {
     /// The largest group that it can be launched in; if it was built for one size, that.
     fn largest_group(&self) -> Result<usize>;
 }
 
 /// A kernel that can be launched.
-pub(super) type KernelObject = Box<dyn LoadedKernel>;
+pub type KernelObject = Box<dyn LoadedKernel>;
 
 /// A program that OpenCL's compiler has built.
-pub(super) trait BuiltProgram {
+pub trait BuiltProgram {
     /// The program as the driver keeps it: PTX, with NVIDIA's.
     fn binary(&self) -> Result<Vec<u8>>;
 
@@ -125,16 +130,17 @@ pub(super) trait BuiltProgram {
 }
 
 /// A program whose kernels can be launched.
-pub(super) trait LoadedProgram: fmt::Debug + Send + Sync {
+pub trait LoadedProgram: fmt::Debug + Send + Sync {
+    /// The kernel of this name.
     fn kernel(&self, name: &CStr) -> Result<KernelObject>;
 }
 
 /// The state of a queued command.
 #[derive(Clone, Debug)]
-pub(super) struct Event(Arc<dyn EventState>);
+pub struct Event(Arc<dyn EventState>);
 
 /// What an API knows of a queued command.
-pub(super) trait EventState: Any + fmt::Debug + Send + Sync {
+pub trait EventState: Any + fmt::Debug + Send + Sync {
     /// Whether the command is done.
     ///
     /// # Errors
@@ -158,12 +164,13 @@ pub(super) trait EventState: Any + fmt::Debug + Send + Sync {
 }
 
 impl Event {
-    pub(super) fn new(state: impl EventState) -> Self {
+    /// The event of which `state` is known.
+    pub fn new(state: impl EventState) -> Self {
         Self(Arc::new(state))
     }
 
     /// What the API knows of it, if that is a `T`.
-    pub(super) fn state<T: EventState>(&self) -> Result<&T> {
+    pub fn state<T: EventState>(&self) -> Result<&T> {
         (&*self.0 as &dyn Any).downcast_ref().ok_or(Error::UNSUPPORTED)
     }
 
@@ -172,7 +179,7 @@ impl Event {
     ///
     /// # Errors
     /// As [`EventState::is_done`].
-    pub(super) fn check(&self) -> Result<()> {
+    pub fn check(&self) -> Result<()> {
         self.is_done().map(drop)
     }
 }
@@ -186,37 +193,42 @@ impl std::ops::Deref for Event {
 }
 
 /// The time between two times of the device's clock.
-pub(super) fn between(from: Option<u64>, to: Option<u64>) -> Option<Duration> {
+pub fn between(from: Option<u64>, to: Option<u64>) -> Option<Duration> {
     Some(Duration::from_nanos(to?.saturating_sub(from?)))
 }
 
 /// A rectangle of bytes in a buffer: `width` bytes of `height` rows, `pitch` bytes apart.
 #[derive(Clone, Copy)]
-pub(super) struct Rectangle {
-    pub(super) left: usize,
-    pub(super) top: usize,
-    pub(super) width: usize,
-    pub(super) height: usize,
-    pub(super) pitch: usize,
+pub struct Rectangle {
+    /// Bytes to its left.
+    pub left: usize,
+    /// Rows above it.
+    pub top: usize,
+    /// Bytes of a row.
+    pub width: usize,
+    /// Rows.
+    pub height: usize,
+    /// Bytes from one row to the next.
+    pub pitch: usize,
 }
 
 /// A plane of samples on the device that another library keeps there.
 #[cfg_attr(not(feature = "cuda"), allow(dead_code))]
 #[derive(Clone, Copy, Debug)]
-pub(super) struct DevicePlane {
+pub struct DevicePlane {
     /// Its first sample.
-    pub(super) address: u64,
+    pub address: u64,
     /// Bytes from one row to the next.
-    pub(super) stride: usize,
+    pub stride: usize,
     /// The stream of the API on which it is written or was used.
-    pub(super) stream: usize,
+    pub stream: usize,
     /// Whether it may be written to.
-    pub(super) is_writable: bool,
+    pub is_writable: bool,
 }
 
 /// How the commands of a queue are ordered, and what it records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum QueueKind {
+pub enum QueueKind {
     /// They start and end in order.
     Ordered,
     /// The same; they record when they start and end, if the device supports that.
@@ -226,7 +238,7 @@ pub(super) enum QueueKind {
 }
 
 /// A queue of commands.
-pub(super) trait Queue: fmt::Debug + Send + Sync {
+pub trait Queue: fmt::Debug + Send + Sync {
     /// Queues `kernel` with `args` over `groups` groups of `items` items, after all of `after`.
     ///
     /// # Safety
@@ -355,8 +367,8 @@ impl dyn Queue + '_ {
     /// Queues `kernel` with `args` over `groups` groups of `items` items, in N dimensions, at most three.
     ///
     /// # Safety
-    /// As [`Self::launch_on`].
-    pub(super) unsafe fn launch<const N: usize>(
+    /// As [`Queue::launch_on`].
+    pub unsafe fn launch<const N: usize>(
         &self,
         kernel: &mut KernelObject,
         args: &[Arg<'_>],
@@ -367,11 +379,11 @@ impl dyn Queue + '_ {
         unsafe { self.launch_after(kernel, args, groups, items, &[]) }
     }
 
-    /// As [`Self::launch`], after all of `after`.
+    /// As `launch`, after all of `after`.
     ///
     /// # Safety
-    /// As [`Self::launch_on`].
-    pub(super) unsafe fn launch_after<const N: usize>(
+    /// As [`Queue::launch_on`].
+    pub unsafe fn launch_after<const N: usize>(
         &self,
         kernel: &mut KernelObject,
         args: &[Arg<'_>],
@@ -386,13 +398,14 @@ impl dyn Queue + '_ {
 }
 
 /// What makes these objects on one device.
-pub(super) trait Api: fmt::Debug + Send + Sync {
+pub trait Api: fmt::Debug + Send + Sync {
     /// Memory on the device.
     fn buffer(&self, bytes: usize) -> Result<Buffer>;
 
     /// Memory that the driver allocates for access by the host, usually page-locked.
     fn host_buffer(&self, bytes: usize) -> Result<Buffer>;
 
+    /// A queue of this kind.
     fn queue(&self, kind: QueueKind) -> Result<Box<dyn Queue>>;
 
     /// Loads a program that OpenCL's compiler has built.

@@ -91,8 +91,7 @@ pub(in crate::opencl) fn is_done_at(status: i32) -> Result<bool> {
     check("a command", status.min(0)).map(|()| status == ffi::CL_COMPLETE)
 }
 
-/// What a test holds a queue up with.
-#[cfg(test)]
+/// What tests hold a queue up with, here and in the crates above.
 impl super::OpenClApi {
     /// An event that [`complete`] ends.
     pub(in crate::opencl) fn user_event(&self) -> Result<Event> {
@@ -104,7 +103,6 @@ impl super::OpenClApi {
 }
 
 /// Ends an event of [`OpenClApi::user_event`](super::OpenClApi::user_event) with `status`.
-#[cfg(test)]
 pub(in crate::opencl) fn complete(event: &Event, status: i32) -> Result<()> {
     // SAFETY: the event is alive; the call refuses events that are not a user's.
     check("clSetUserEventStatus", unsafe { ffi::clSetUserEventStatus(raw(event)?, status) })

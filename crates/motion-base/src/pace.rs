@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use crate::estimator::Parameters;
+use crate::Parameters;
 
 /// How long every device may take: longer than any search.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
+pub const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A search may take this many times the average time: its time depends on the frames and on other users of the
 /// device.
@@ -20,14 +20,14 @@ const LEAST_RATE: f64 = 0.1e9;
 
 /// The number of searches that a device has done, and how long they took.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Pace {
+pub struct Pace {
     searches: f64,
     busy: Duration,
 }
 
 impl Pace {
     /// Counts a part of a search, 0 to 1, and the time that it took.
-    pub(crate) fn count(&mut self, share: f64, busy: Duration) {
+    pub fn count(&mut self, share: f64, busy: Duration) {
         self.searches += share;
         self.busy += busy;
     }
@@ -38,19 +38,19 @@ impl Pace {
     }
 
     /// The time of all searches.
-    pub(crate) fn busy(&self) -> Duration {
+    pub fn busy(&self) -> Duration {
         self.busy
     }
 
     /// Absolute differences a second, for searches of this number of `differences`; 0 before the first search.
-    pub(crate) fn rate(&self, differences: f64) -> f64 {
+    pub fn rate(&self, differences: f64) -> f64 {
         let seconds = self.busy.as_secs_f64();
         if seconds > 0.0 { self.searches * differences / seconds } else { 0.0 }
     }
 
     /// How long any part of a search of this number of absolute `differences` may take: `patience`, or a multiple of
     /// the expected time if that is longer.
-    pub(crate) fn allowed(&self, patience: Duration, differences: f64) -> Duration {
+    pub fn allowed(&self, patience: Duration, differences: f64) -> Duration {
         let (patience, seconds) = match self.is_new() {
             true => (FIRST * patience, differences / LEAST_RATE),
             false => (patience, LONGEST * self.busy.as_secs_f64() / self.searches),
@@ -60,14 +60,14 @@ impl Pace {
 }
 
 /// The number of absolute differences of a search, as if each were computed.
-pub(crate) fn differences(parameters: &Parameters) -> f64 {
+pub fn differences(parameters: &Parameters) -> f64 {
     (parameters.width * parameters.height) as f64 * parameters.candidates() as f64
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::estimator::Window;
+    use crate::Window;
 
     #[test]
     fn a_device_may_take_fifty_times_as_long_as_on_average() {

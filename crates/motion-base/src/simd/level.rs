@@ -128,14 +128,14 @@ pub enum Instructions {
 
 impl Instructions {
     /// Runs the compilation of `work` for these instructions, or for those that suffice: on a CPU with AVX-512 the one for
-    /// AVX2. In unit tests there is one compilation: the programs in `tests/` compare them.
+    /// AVX2.
     pub fn run<R, W: WorkForAll<R>>(self, work: W) -> R {
         match self {
             #[cfg(target_arch = "aarch64")]
             Self::Neon(engine) => engine.run(work),
-            #[cfg(all(target_arch = "x86_64", not(test)))]
+            #[cfg(target_arch = "x86_64")]
             Self::Avx2(engine) => engine.run(work),
-            #[cfg(all(target_arch = "x86_64", not(test)))]
+            #[cfg(target_arch = "x86_64")]
             Self::Avx512(engine) => engine.avx2().run(work),
             #[cfg(any(not(target_arch = "x86_64"), feature = "portable"))]
             Self::Portable(engine) => engine.run(work),
@@ -144,16 +144,12 @@ impl Instructions {
         }
     }
 
-    /// Runs the compilation of `work` for exactly these instructions, which full search gains by; in unit tests that for
-    /// every CPU of the architecture.
+    /// Runs the compilation of `work` for exactly these instructions, which full search gains by.
     pub fn run_widest<R, W: WorkForAll<R>>(self, work: W) -> R {
-        #[cfg(test)]
-        return self.run(work);
-        #[cfg(not(test))]
         self.run_compiled(work)
     }
 
-    /// Runs the compilation of `work` for exactly these instructions, in unit tests too.
+    /// Runs the compilation of `work` for exactly these instructions.
     pub fn run_compiled<R, W: WorkForAll<R>>(self, work: W) -> R {
         match self {
             #[cfg(any(not(target_arch = "x86_64"), feature = "portable"))]

@@ -1,6 +1,6 @@
 //! How a pipeline that hangs is told from one on a busy machine.
 
-#[path = "../../crates/motion-search/src/opencl/clock.rs"]
+#[path = "../../crates/motion-gpu/src/opencl/clock.rs"]
 mod clock;
 
 use std::time::{Duration, Instant};

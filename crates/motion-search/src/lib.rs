@@ -55,9 +55,9 @@
 //! All of it follows Semantic Versioning, except for items that this documentation does not show. While the first number
 //! is 0, a change that breaks users raises the second.
 //!
-//! What may grow is `non_exhaustive`: errors, notices, reports, kernels and algorithms. The metrics, borders, precisions,
-//! qualities and costs of [`estimator`] are exhaustive on purpose: a device must know all of them, so that another one
-//! breaks devices.
+//! What may grow is `non_exhaustive`: errors, notices, reports and kernels. The algorithms, metrics, borders, precisions,
+//! predictions, qualities and costs of [`estimator`] are exhaustive on purpose: a device must know all of them, so that
+//! another one breaks devices.
 //!
 //! # Features
 //!
@@ -69,30 +69,21 @@
 pub mod backend;
 #[allow(unsafe_code)]
 pub mod compensation;
-pub mod compilation;
 pub mod denoising;
 pub mod duplicates;
 pub mod estimator;
 #[allow(unsafe_code)]
 pub mod interpolation;
 #[allow(unsafe_code)]
-mod memory;
-#[allow(unsafe_code)]
 pub mod native;
 #[cfg(feature = "opencl")]
 #[allow(unsafe_code)]
 pub mod opencl;
-mod pace;
 pub mod packers;
-#[allow(unsafe_code)]
-mod pyramid;
 pub mod quantizer;
 mod search;
 pub mod session;
-#[allow(unsafe_code)]
-mod simd;
 pub mod stages;
-mod threads;
 pub mod tuning;
 
 pub use backend::{DeviceSelector, OnDeviceFailure, devices};
@@ -100,6 +91,8 @@ pub use estimator::{
     Algorithm, Border, EstimateError, Frame, FrameError, Metric, MotionField, MotionVector, Quality,
     SetupError, SubSample,
 };
+#[doc(inline)]
+pub use motion_gpu::compilation;
 pub use search::{MotionSearch, MotionSearchBuilder};
 pub use session::{Balance, Split};
 pub use tuning::Kernel;

@@ -248,7 +248,9 @@ fn all_compiled_once(commands: &[&str], of_each: &[&str]) {
     let planner = Planner::new();
     let plain = commands.iter().map(ToString::to_string).chain(of_each_member(of_each));
     let groups = [planner.plans(plain), planner.plans(commands.iter().map(|command| for_gstreamer(command)))];
-    compiled_once("motion-search", groups.iter().flatten());
+    for package in ["motion-base", "motion-gpu", "motion-search"] {
+        compiled_once(package, groups.iter().flatten());
+    }
     for plans in &groups {
         compiled_once("gst-plugin-motionestimate", plans);
         compiled_once("gst-plugin-motionx264", plans);
@@ -293,7 +295,7 @@ fn no_opencl_without_default_features() {
           '-p gst-plugin-motionestimate --lib -p motion-vectors --bins -p gst-plugin-motionx264' . target",
     ));
     for plan in plans {
-        assert!(!plan.libraries("motion-search").is_empty(), "`{}` has no library", plan.command);
+        assert!(!plan.libraries("motion-base").is_empty(), "`{}` has no library", plan.command);
         assert!(plan.libraries("ocl").is_empty(), "`{}` has OpenCL", plan.command);
     }
 }

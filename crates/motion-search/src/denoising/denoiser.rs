@@ -16,9 +16,9 @@ use super::weights::{Weighed, most_change};
 use crate::compensation::{CompensationError, PlaneMut, Sampling};
 use crate::estimator::{Frame, FrameView, NATIVE, SetupError};
 use crate::interpolation::{DeepLuma, FrameFormat, LumaPoints, SearchFrames, with_chroma};
-use crate::memory;
-use crate::simd::Instructions;
-use crate::simd::Level;
+use motion_base::memory;
+use motion_base::simd::Instructions;
+use motion_base::simd::Level;
 
 /// How often frames may be halved for the search: vectors are in 1/32 sample of the search frame.
 const MOST_HALVINGS: u32 = 5;
@@ -116,7 +116,7 @@ impl Denoiser {
         let kept = if format.samples.depth() == 8 { loaded } else { 0 };
         Ok(Self {
             instructions,
-            threads: crate::threads::pool(threads)?,
+            threads: motion_base::threads::pool(threads)?,
             format: format.clone(),
             search_frames: SearchFrames::new(format.size, halvings)?,
             points: (0..kept).map(|_| LumaPoints::new(format.size)).collect::<Result<_, _>>()?,

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use crate::estimator::SetupError;
-use crate::memory;
+use motion_base::memory;
 
 /// For each block the errors of its predictions from other frames, beside each other: its weights need all of them.
 pub(super) struct Errors<T> {

@@ -11,7 +11,7 @@ use super::reference::Reference;
 use super::rules::{BLOCK, NoiseLevel, SAMPLES};
 use super::told::{ALL, LEVELS, LITTLE, Levels, TRUST, Told, ToldOfBlock, level};
 use crate::estimator::{Parameters, SetupError};
-use crate::memory;
+use motion_base::memory;
 
 /// Of what is above the known noise of an area this part is added with each frame, of what is below this part subtracted.
 const RISE: u64 = 4;

@@ -9,7 +9,7 @@ use super::stripes::{STRIPE, Stripes, fill_stripes};
 use crate::compensation::{PlaneMut, Sampling};
 use crate::estimator::FrameView;
 use crate::interpolation::{AHEAD, BandMut, CellSource, ChromaWork, PREFETCHED, PlaneCell};
-use crate::simd::{InstructionSet, Instructions, Work};
+use motion_base::simd::{InstructionSet, Instructions, Work};
 
 /// The binary logarithm of the sum of weights.
 const SHIFT: i32 = WEIGHTS.ilog2() as i32;

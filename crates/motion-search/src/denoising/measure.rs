@@ -10,7 +10,7 @@ use super::rules::{BLOCK, NOISE_GAINS, VectorEnds, chroma_gain};
 use super::stripes::{STRIPE, StripeCell, Stripes, fill_stripes};
 use crate::estimator::FrameView;
 use crate::interpolation::{AHEAD, CellSource, ChromaWork, PREFETCHED, PlaneCell, RegisterCell, RowSums};
-use crate::simd::{InstructionSet, Instructions, Work};
+use motion_base::simd::{InstructionSet, Instructions, Work};
 
 /// Measures the luma of a row of blocks, from row `y` of the plane on.
 pub(super) struct MeasuredLuma<'a> {

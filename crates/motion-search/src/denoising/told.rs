@@ -7,7 +7,7 @@ use super::noise::{
 };
 use super::rules::SAMPLES;
 use crate::estimator::SetupError;
-use crate::memory;
+use motion_base::memory;
 
 /// Brightness is divided into as many levels, each with its own noise.
 pub(super) const LEVELS: usize = 8;

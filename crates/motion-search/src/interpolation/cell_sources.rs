@@ -5,9 +5,9 @@ use super::mixed_cells::MixedCell;
 use super::rules::{BLOCK, block_of};
 use crate::compensation::Sampling;
 use crate::estimator::{FrameView, half_samples_around, six_taps};
-use crate::pyramid::quarter_samples::QuarterSamples;
-use crate::simd::register::{Register, WordRegister};
-use crate::simd::{InstructionSet, Instructions, WorkForAll};
+use motion_base::pyramid::quarter_samples::QuarterSamples;
+use motion_base::simd::register::{Register, WordRegister};
+use motion_base::simd::{InstructionSet, Instructions, WorkForAll};
 
 /// A plane of a frame, readable between its samples in cells of `W` x `H` samples.
 pub(crate) trait CellSource<const W: usize, const H: usize>: Sync {

@@ -2,8 +2,8 @@
 
 use super::stored_samples::StoredSample;
 use crate::estimator::FrameView;
-use crate::simd::InstructionSet;
-use crate::simd::register::{Register, SampleRegister, WordRegister};
+use motion_base::simd::InstructionSet;
+use motion_base::simd::register::{Register, SampleRegister, WordRegister};
 
 /// A number for each sample of a cell.
 pub(crate) type CellNumbers<const W: usize, const H: usize> = [[u16; W]; H];

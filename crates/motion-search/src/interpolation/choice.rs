@@ -9,9 +9,9 @@ use super::rules::{
 };
 use super::starts::{BlockEnds, Starts};
 use crate::estimator::Grid;
-use crate::pyramid::quarter_samples::QuarterSamples;
-use crate::simd::register::{Register, SampleRegister};
-use crate::simd::{InstructionSet, Instructions, Work};
+use motion_base::pyramid::quarter_samples::QuarterSamples;
+use motion_base::simd::register::{Register, SampleRegister};
+use motion_base::simd::{InstructionSet, Instructions, Work};
 
 /// Registers that hold the samples of a block, two rows each.
 const REGISTERS: usize = BLOCK / 2;

@@ -6,9 +6,9 @@ use super::rules::BLOCK;
 use super::starts::BlockEnds;
 use crate::compensation::{PlaneMut, Sampling};
 use crate::estimator::{FrameView, SetupError};
-use crate::pyramid::planes::{LevelFrame, LevelLayout, SIDE};
-use crate::simd::InstructionSet;
-use crate::simd::register::{Register, SampleRegister, WordRegister};
+use motion_base::pyramid::planes::{LevelFrame, LevelLayout, SIDE};
+use motion_base::simd::InstructionSet;
+use motion_base::simd::register::{Register, SampleRegister, WordRegister};
 
 /// The components that are compared.
 const COMPONENTS: usize = 2;

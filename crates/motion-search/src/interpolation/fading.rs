@@ -2,7 +2,7 @@
 
 use super::rules::BLOCK;
 use crate::estimator::FrameView;
-use crate::simd::{InstructionSet, Instructions, Work};
+use motion_base::simd::{InstructionSet, Instructions, Work};
 
 /// A frame with less than one part in so many of the detail of another shows nothing that could be found in it.
 pub(super) const LEAST_PART: u64 = 8;

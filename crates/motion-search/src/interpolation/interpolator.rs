@@ -19,9 +19,9 @@ use super::weighting::LoneEnds;
 use super::weighting::Weighting;
 use crate::compensation::{CompensationError, PlaneMut};
 use crate::estimator::{EstimateError, FrameView, Grid, MotionVector, NATIVE, SetupError};
-use crate::memory;
-use crate::simd::Instructions;
-use crate::simd::Level;
+use motion_base::memory;
+use motion_base::simd::Instructions;
+use motion_base::simd::Level;
 
 /// The [`FrameMaker`] of the CPU.
 ///
@@ -114,7 +114,7 @@ impl Interpolator {
         let makes_pairs = is_weighted && are_separated_pairs(&format.samplings[1..], format.samples.depth());
         Ok(Self {
             instructions: level.required()?,
-            threads: crate::threads::pool(threads)?,
+            threads: motion_base::threads::pool(threads)?,
             format: format.clone(),
             grid,
             frames: (0..=pairs).map(frame).collect::<Result<_, SetupError>>()?,

@@ -1,10 +1,10 @@
 //! A frame's luma of eight bits at whole, half and quarter samples.
 
 use crate::estimator::{FrameView, SetupError};
-use crate::pyramid::planes::{LevelFrame, LevelLayout};
-use crate::pyramid::quarter_samples::QuarterSamples;
-use crate::pyramid::strips::HalfSamples;
-use crate::simd::Instructions;
+use motion_base::pyramid::planes::{LevelFrame, LevelLayout};
+use motion_base::pyramid::quarter_samples::QuarterSamples;
+use motion_base::pyramid::strips::HalfSamples;
+use motion_base::simd::Instructions;
 
 /// The eight bits of a frame's luma, and the samples between.
 pub(crate) struct LumaPoints {

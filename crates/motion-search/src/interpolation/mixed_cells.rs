@@ -1,8 +1,8 @@
 //! Weighted means of any number of predictions of a cell.
 
 use super::cells::{DeepCell, PlaneCell, RegisterCell};
-use crate::simd::InstructionSet;
-use crate::simd::register::WordRegister;
+use motion_base::simd::InstructionSet;
+use motion_base::simd::register::WordRegister;
 
 /// The samples of a cell, times 64, of which weighted means are taken.
 pub(crate) trait MixedCell<const W: usize, const H: usize>: PlaneCell<W, H> {

@@ -11,7 +11,7 @@ use super::stored_samples::BandMut;
 use super::weighting::Hypotheses;
 use super::weighting::{CoarseAround, Weighting};
 use crate::compensation::PlaneMut;
-use crate::simd::{InstructionSet, Instructions, Work};
+use motion_base::simd::{InstructionSet, Instructions, Work};
 
 /// What a plane is made from.
 pub(super) struct Mixing<'a, S> {

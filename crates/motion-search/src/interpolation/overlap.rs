@@ -13,7 +13,7 @@ use super::starts::BlockEnds;
 use super::stored_samples::BandMut;
 use crate::compensation::{PlaneMut, Sampling};
 use crate::estimator::{FrameView, Grid};
-use crate::simd::{InstructionSet, Instructions, Work};
+use motion_base::simd::{InstructionSet, Instructions, Work};
 
 /// The size of a plane in pixels, and what a vector is in it.
 #[derive(Clone, Copy, Debug)]

@@ -3,7 +3,7 @@
 use super::rules::{BLOCK, HalfVector, LEAST_OVERLAP, shown_elsewhere};
 use super::starts::Starts;
 use crate::estimator::{Grid, MotionVector, SetupError};
-use crate::memory;
+use motion_base::memory;
 
 /// `BLOCK` is two to this power.
 const SIDE_BITS: u32 = BLOCK.ilog2();

@@ -1,8 +1,8 @@
 //! Sums over samples of eight bits, 16 at a time.
 
 use super::cells::RegisterCell;
-use crate::simd::InstructionSet;
-use crate::simd::register::WordRegister;
+use motion_base::simd::InstructionSet;
+use motion_base::simd::register::WordRegister;
 
 /// Sums over rows of 16 samples, each with the samples around it.
 #[derive(Clone, Copy)]

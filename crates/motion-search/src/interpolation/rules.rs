@@ -1,8 +1,8 @@
 //! What the definition fixes: sizes, vectors, windows and weights.
 
 use crate::compensation::{CompensationError, Sampling};
-use crate::estimator::pyramid::Quality;
 use crate::estimator::{Algorithm, Grid, MotionVector, Parameters, References, SetupError, Window};
+use motion_base::hierarchy::Quality;
 
 /// The side of a block in luma samples. Each has one vector.
 pub(crate) const BLOCK: usize = 8;

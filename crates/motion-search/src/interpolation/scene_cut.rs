@@ -10,7 +10,7 @@ use super::detail::{CentredBlock, SAME};
 use super::rules::{BLOCK, halved, halvings_to};
 use super::search_frame::SearchFrames;
 use crate::estimator::{Frame, FrameView, MotionVector, SetupError};
-use crate::simd::{InstructionSet, Instructions, Work};
+use motion_base::simd::{InstructionSet, Instructions, Work};
 
 /// Frames are halved so often at least: what they have in common by chance in smaller areas is too much, and so is noise.
 const LEAST_HALVINGS: u32 = 2;
@@ -285,7 +285,7 @@ impl SceneCuts {
 mod tests {
     use super::*;
     use crate::interpolation::oracle::halved_frame;
-    use crate::simd::Level;
+    use motion_base::simd::Level;
 
     /// Whether lines of samples of both frames have nothing but noise.
     fn is_flat_line(lines: [Vec<i64>; 2]) -> bool {

@@ -8,8 +8,8 @@ use super::frame_maker::check_plane;
 use super::rules::halved;
 use crate::compensation::CompensationError;
 use crate::estimator::{Frame, FrameView, RecordPool, SetupError};
-use crate::memory;
-use crate::simd::{InstructionSet, Instructions, Work};
+use motion_base::memory;
+use motion_base::simd::{InstructionSet, Instructions, Work};
 
 /// Rows that a task makes: with fewer, starting the task costs more than it saves.
 const ROWS_A_TASK: usize = 16;

@@ -10,8 +10,8 @@ use super::search_frame::SearchFrames;
 use super::small_objects::SmallObjects;
 use crate::compensation::CompensationError;
 use crate::estimator::{Algorithm, Frame, FrameView, MotionVector, Parameters, SetupError};
-use crate::simd::Instructions;
-use crate::simd::Level;
+use motion_base::simd::Instructions;
+use motion_base::simd::Level;
 
 /// Makes what is searched, and tells scene cuts by what is found. That is always the CPU's, whatever makes the frames between.
 pub struct SearchInput {
@@ -45,7 +45,7 @@ impl SearchInput {
         let searched_size = (halved(size.0, halvings), halved(size.1, halvings));
         Ok(Self {
             instructions: level.required()?,
-            threads: crate::threads::pool(threads)?,
+            threads: motion_base::threads::pool(threads)?,
             size,
             search_frames: SearchFrames::new(size, halvings)?,
             searched_size,

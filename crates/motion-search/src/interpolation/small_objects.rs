@@ -12,7 +12,7 @@ mod split;
 use super::patches::{Mask, Patch, Shown};
 use super::rules::{BLOCK, grid};
 use crate::estimator::{FrameView, MotionVector, SetupError};
-use crate::simd::Instructions;
+use motion_base::simd::Instructions;
 use pairs::Object;
 use ranges::Ranges;
 use regions::{Region, RegionSearch};

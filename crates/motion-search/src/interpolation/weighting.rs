@@ -11,11 +11,11 @@ use super::rules::{
 };
 use super::starts::BlockEnds;
 use crate::estimator::{Grid, SetupError};
-use crate::memory;
-use crate::pyramid::quarter_samples::QuarterSamples;
-use crate::simd::register::{Register, SampleRegister};
-use crate::simd::{InstructionSet, Instructions, Work};
 use hypotheses::{INTERVALS, LoneWeights, RowOfHypotheses};
+use motion_base::memory;
+use motion_base::pyramid::quarter_samples::QuarterSamples;
+use motion_base::simd::register::{Register, SampleRegister};
+use motion_base::simd::{InstructionSet, Instructions, Work};
 
 pub(super) use hypotheses::{Hypotheses, LoneEnds};
 

@@ -3,14 +3,14 @@
 use crate::estimator::{
     Algorithm, Frame, FrameView, MotionVector, NATIVE, Parameters, Part, RecordPool, SetupError, SubSample,
 };
-use crate::memory::{Line, available_bytes};
 use crate::native::elimination::Eliminator;
 use crate::native::frame_search::FrameSearch;
 use crate::native::job::{RowSearch, SearchJob};
 use crate::native::plane::{Plane, PlaneLayout};
 use crate::native::{exhaustive, refinement, three_step};
-use crate::simd::Instructions;
 use crate::tuning::Kernel;
+use motion_base::memory::{Line, available_bytes};
+use motion_base::simd::Instructions;
 
 /// Full or three-step search. Each slot holds a padded frame.
 pub struct BlockSearch {

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use crate::estimator::{MotionVector, Parameters, Sample, Window};
 use crate::native::candidates::Candidates;
 use crate::native::plane::{Plane, PlaneLayout};
-use crate::simd::Instructions;
+use motion_base::simd::Instructions;
 
 /// A search of one frame in another.
 #[derive(Clone, Copy)]

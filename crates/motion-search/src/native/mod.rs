@@ -36,7 +36,7 @@ mod sample;
 pub(crate) mod second_costs;
 mod three_step;
 
-pub use crate::simd::Level;
+pub use motion_base::simd::Level;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -45,11 +45,11 @@ use crate::estimator::{
     Algorithm, Device, DeviceInfo, EstimateError, Flights, Frame, NATIVE, Output, Parameters, Request,
     SetupError, Slot, StageTimes, Ticket,
 };
-use crate::threads;
 use crate::tuning::{Kernel, Tuning};
 use block_search::BlockSearch;
 use frame_search::FrameSearch;
 use hierarchical::HierarchicalSlots;
+use motion_base::threads;
 
 /// Search on the CPU's cores.
 ///

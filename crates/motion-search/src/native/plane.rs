@@ -6,8 +6,8 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use crate::estimator::{Border, FrameView, Parameters, Sample, SampleFormat, SetupError};
-use crate::memory::zeroed;
 use crate::native::candidates::READ;
+use motion_base::memory::zeroed;
 
 /// Rows that one task pads: with fewer, starting the task costs more than the copy.
 const ROWS_A_TASK: usize = 64;

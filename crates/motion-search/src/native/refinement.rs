@@ -10,12 +10,12 @@ use std::marker::PhantomData;
 use rayon::prelude::*;
 
 use crate::estimator::{MotionVector, PooledRecords, RecordPool, half_samples_around};
-use crate::memory::Line;
 use crate::native::candidates::Candidates;
 use crate::native::cost::{CandidateEngine, Cost, by_cost};
 use crate::native::job::{JobBlock, SearchJob};
 use crate::native::sample::SearchSample;
-use crate::simd::{Instructions, Work};
+use motion_base::memory::Line;
+use motion_base::simd::{Instructions, Work};
 
 /// The candidates of a step around its centre, in steps.
 const AROUND: [(i32, i32); COMPARED] = [(-1, -1), (0, -1), (1, -1), (-1, 0), (1, 0), (-1, 1), (0, 1), (1, 1)];

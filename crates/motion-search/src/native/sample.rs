@@ -1,8 +1,8 @@
 //! What differs between samples of eight bits and deeper ones, apart from their costs.
 
 use crate::estimator::{Sample, six_taps};
-use crate::pyramid::half_samples;
-use crate::simd::InstructionSet;
+use motion_base::pyramid::half_samples;
+use motion_base::simd::InstructionSet;
 
 /// A sample of a padded frame.
 pub trait SearchSample: Sample + Into<u16> {

@@ -3,10 +3,10 @@
 //! Every candidate is computed: bounds exclude those that are worse than the best one, not than the second best.
 
 use crate::estimator::{FrameView, MotionVector, Parameters, RecordPool, UNITS_PER_SAMPLE, Window};
-use crate::memory::Line;
 use crate::native::candidates::Candidates;
 use crate::native::cost::{CandidateEngine, Cost, by_cost};
-use crate::simd::{Instructions, Work};
+use motion_base::memory::Line;
+use motion_base::simd::{Instructions, Work};
 
 /// Candidates further than this beyond those that can win cost the same as nearer ones: a block of nothing but repeated
 /// samples of an axis is the same further out. Nearer ones may be too near to the vector to count.

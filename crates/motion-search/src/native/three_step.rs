@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use crate::estimator::{MotionVector, OrderKey};
 use crate::native::cost::{CandidateEngine, Cost, by_cost};
 use crate::native::job::{JobBlock, SearchJob};
-use crate::simd::{Instructions, Work};
+use motion_base::simd::{Instructions, Work};
 
 /// Writes the vectors of the blocks in row `row` of the grid.
 pub fn search_row(job: &SearchJob<'_>, row: usize, vectors: &mut [MotionVector]) {

@@ -10,15 +10,15 @@ use std::iter;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::context::Context;
-use super::device::OpenClDevice;
 use super::frame::{FrameSlots, Geometry};
-use super::host::PinnedBlock;
 use super::kernel_family::{KernelFamily, LaunchRequest, SearchBuffers};
-use super::launcher::{self, Buffer, Event, Queue, QueueKind};
-use super::watch::Watch;
 use crate::estimator::{DeviceInfo, MotionVector, Request, SetupError, Slot, StageTimes};
-use crate::pace::{self, PATIENCE, Pace};
+use motion_base::pace::{self, PATIENCE, Pace};
+use motion_gpu::context::Context;
+use motion_gpu::device::OpenClDevice;
+use motion_gpu::host::PinnedBlock;
+use motion_gpu::launcher::{self, Buffer, Event, Queue, QueueKind};
+use motion_gpu::watch::Watch;
 
 /// Command queues. Each runs its commands in order, beside those of the others.
 pub(super) struct Queues {

@@ -5,14 +5,15 @@ use std::time::{Duration, Instant};
 
 use bytemuck::{Pod, Zeroable};
 
-use super::context::Context;
-use super::device::OpenClDevice;
-use super::host::{PinnedBlock, PinnedMemory};
-use super::launcher::{self, Arg, Buffer, Event, KernelObject, Queue, Rectangle};
-use super::program::{self, KernelFile};
+use super::kernel_file::{self, KernelFile};
 use crate::estimator::{
     Border, DeviceInfo, Frame, HostBlock, Parameters, Part, SampleFormat, SetupError, Slot, SubSample, Window,
 };
+use motion_gpu::context::{Context, begin_copy};
+use motion_gpu::device::OpenClDevice;
+use motion_gpu::host::{PinnedBlock, PinnedMemory};
+use motion_gpu::launcher::{self, Arg, Buffer, Event, KernelObject, Queue, Rectangle};
+use motion_gpu::program;
 
 /// Rows start at multiples of so many bytes.
 const ALIGNMENT: usize = 64;
@@ -169,26 +170,6 @@ struct PaddedFrame {
     upload: Duration,
 }
 
-/// Begins to copy the needed rows of `frame`, which the device can read where it is, to `rows` of `buffer`.
-///
-/// # Safety
-/// The frame is kept until the event is done.
-pub(super) unsafe fn begin_copy(
-    context: &Context,
-    queue: &dyn Queue,
-    frame: &Frame,
-    buffer: &Buffer,
-    rows: Rectangle,
-) -> launcher::Result<Event> {
-    if let Some(plane) = context.plane_of(frame) {
-        // SAFETY: the caller keeps the plane; a frame has all rows of its size.
-        return unsafe { queue.begin_copy_rows(buffer, rows, &plane, frame.rows().start * frame.stride()) };
-    }
-    let view = frame.view().band(frame.rows());
-    // SAFETY: the caller keeps the samples.
-    unsafe { queue.begin_write_rows(buffer, rows, view.as_bytes(), view.stride()) }
-}
-
 /// The slots, and what fills them: one upload and one kernel a frame, two for deep samples that the device changes.
 pub(super) struct FrameSlots {
     layout: Layout,
@@ -218,7 +199,7 @@ impl FrameSlots {
         layout: Layout,
     ) -> Result<Self, SetupError> {
         let Parameters { width, height, bit_depth, .. } = info.parameters;
-        let options = program::options(KernelFile::Frame, 0, &info.parameters, None);
+        let options = kernel_file::options(KernelFile::Frame, 0, &info.parameters, None);
         let program = program::build(context, device, info.kernel, &KernelFile::Frame.source(), &options)?;
         let is_deep = bit_depth > 8;
         let normalise = is_deep.then(|| program.kernel(c"normalise")).transpose();

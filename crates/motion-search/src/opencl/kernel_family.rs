@@ -2,13 +2,14 @@
 
 use std::ffi::CStr;
 
-use super::context::Context;
-use super::device::{DeviceKind, OpenClDevice};
 use super::frame::{Geometry, Layout, sample_bytes};
-use super::launcher::{self, Arg, Buffer, KernelObject, Queue};
-use super::program::{self, KernelFile};
+use super::kernel_file::{self, KernelFile};
 use crate::estimator::{Grid, Parameters, SetupError};
 use crate::tuning::{Kernel, Tuning};
+use motion_gpu::context::Context;
+use motion_gpu::device::{DeviceKind, OpenClDevice};
+use motion_gpu::launcher::{self, Arg, Buffer, KernelObject, Queue};
+use motion_gpu::program;
 
 /// One way to search a frame: its kernels, their buffers, and how they are launched.
 pub(super) trait KernelFamily: Send {
@@ -164,7 +165,7 @@ impl BuildContext<'_> {
         options: &str,
     ) -> Result<KernelObject, SetupError> {
         let options =
-            |four_samples| program::options(file, four_samples, self.parameters, group_size) + options;
+            |four_samples| kernel_file::options(file, four_samples, self.parameters, group_size) + options;
         let (source, kernel) = (file.source(), self.kernel.name());
         let program = program::build_for_four_samples(self.context, self.device, kernel, &source, options)?;
         let refused = |error| {

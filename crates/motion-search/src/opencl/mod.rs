@@ -3,41 +3,37 @@
 //! No other module names OpenCL. [`devices`] lists the devices that are there, [`OpenCl`] searches on one
 //! of them with one of the kernels in `kernels/`, [`OpenClInterpolator`] makes frames between frames.
 
-mod cl;
-mod clock;
-mod context;
-#[cfg(feature = "cuda")]
-mod cuda;
-mod device;
 mod families;
 mod flight;
 mod frame;
-mod host;
 mod interpolation;
 mod kernel_family;
-mod launcher;
-mod program;
-mod watch;
+mod kernel_file;
 
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::time::Duration;
 
+use motion_gpu::context::Context;
+use motion_gpu::host::PinnedMemory;
+use motion_gpu::launcher;
+#[doc(hidden)]
+pub use motion_gpu::try_build;
 #[cfg(feature = "cuda")]
-pub use cuda::{CudaContext, CudaPlane};
-pub use device::{DeviceKind, OpenClDevice, devices};
+#[doc(inline)]
+pub use motion_gpu::{CudaContext, CudaPlane};
+#[doc(inline)]
+pub use motion_gpu::{DeviceKind, OpenClDevice, devices};
+
 pub use interpolation::OpenClInterpolator;
-pub use program::try_build;
 
 use crate::estimator::{
     self, DeviceInfo, EstimateError, Flights, Frame, Output, Parameters, Part, Request, SetupError, Slot,
     StageTimes, Ticket, Window,
 };
 use crate::tuning::{Kernel, Tuning};
-use context::Context;
 use flight::{BegunSearch, Queues, SearchPlan, Searches};
 use frame::{FrameSlots, Layout};
-use host::PinnedMemory;
 use kernel_family::BuildContext;
 
 /// Full, three-step or hierarchical search on one OpenCL device.
@@ -281,8 +277,17 @@ impl estimator::Device for OpenCl {
 
 #[cfg(test)]
 mod tests {
-    use super::device::SHARED_CONTEXT_TESTS;
+    use motion_base::Launcher;
+    use parking_lot::Mutex;
+
     use super::*;
+    use crate::estimator::Device as _;
+
+    /// Held by tests that use the context that users of a device share, because one of them loses it.
+    static SHARED_CONTEXT_TESTS: Mutex<()> = Mutex::new(());
+
+    /// What a device that hangs may take.
+    const LIMIT: Duration = Duration::from_millis(50);
 
     #[test]
     fn parts_of_the_window_are_searched_as_parts() {
@@ -325,6 +330,42 @@ mod tests {
             }
             device.extensions = "cl_amd_media_ops".into();
             assert!(lacks(&opens(&device)), "{}", device.name);
+        }
+    }
+
+    #[test]
+    fn a_device_that_hangs_fails_and_can_be_dropped() {
+        let _alone = SHARED_CONTEXT_TESTS.lock();
+        let parameters = Parameters::new(61, 47, 8, Window::symmetric(5, 4).unwrap());
+        let frame = |time| Frame::from_fn(61, 47, |x, y| ((x * 37) ^ ((y + time) * 101)) as u8);
+        let device = || {
+            devices().into_iter().next().expect("no OpenCL device: install one, for instance pocl-opencl-icd")
+        };
+        for depth in [1, 4] {
+            let tuning = Tuning { depth: Some(depth), ..Tuning::default() };
+            let mut opened = OpenCl::new(&device(), Kernel::Auto, &tuning, &parameters).unwrap();
+            opened.objects.searches.patience = LIMIT;
+            // The slots allocate their memory now, while the queue is free.
+            [Slot::A, Slot::B].iter().for_each(|&slot| opened.load_frame(slot, &frame(0)).unwrap());
+            let never = opened.objects.context.user_event().unwrap();
+            let _held = opened.objects.searches.queues.upload(Slot::B).barrier(&[&never]).unwrap();
+            opened.load_frame(Slot::B, &frame(1)).unwrap();
+            let request =
+                Request { current: Slot::B, reference: Slot::A, part: Part::whole(&parameters), offset: -1 };
+            let ticket = opened.start_search(request).unwrap();
+            let mut output = Output::new(parameters.grid().blocks());
+            let lost = |error| matches!(error, EstimateError::Device { .. });
+            assert!(lost(opened.finish_search(ticket, &mut output).unwrap_err()));
+            assert!(lost(opened.unload_frame(Slot::A).unwrap_err()));
+            assert!(lost(opened.start_search(request).unwrap_err()));
+            assert!(lost(opened.load_frame(Slot::A, &frame(2)).unwrap_err()));
+            let memory = opened.info().memory.clone().unwrap();
+            assert_eq!((*memory.allocate(9).unwrap()).as_ref(), [0; 9]);
+            // The next user of the device gets another context.
+            assert!(!device().context(Launcher::OpenCl).unwrap().watch().is_lost());
+            opened.cancel();
+            drop(opened);
+            Context::complete(&never, 0).unwrap();
         }
     }
 }

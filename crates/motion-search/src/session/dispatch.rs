@@ -10,7 +10,7 @@ use super::share::{by_displacements, by_rows, divide};
 use super::worker::{DeviceJob, JobResult};
 use super::{Session, Share, Split};
 use crate::estimator::{EstimateError, Notice, Output, Part};
-use crate::pace;
+use motion_base::pace;
 
 /// The way of a job to its device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

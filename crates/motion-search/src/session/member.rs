@@ -12,8 +12,8 @@ use parking_lot::Mutex;
 use super::channel::receive;
 use super::worker::{DeviceJob, JobResult, Worker, guarded};
 use crate::estimator::{Device, DeviceInfo, DeviceShare, EstimateError, References};
-use crate::pace::Pace;
 use crate::tuning::Tuning;
+use motion_base::pace::Pace;
 
 /// Jobs that may wait for a device: more than are ever in flight, including those of devices that failed.
 const WAITING: usize = 8 * Tuning::MAX_DEPTH * 2 * References::MOST;

@@ -54,9 +54,7 @@ use crate::estimator::{
     Device, DeviceInfo, DeviceShare, EstimateError, Flight, Flights, Frame, HostMemory, Launching,
     MotionVector, Notice, Output, Parameters, Part, RecordPool, SetupError,
 };
-use crate::pace;
 use crate::stages::{SearchedFrames, Stage, stages};
-use crate::threads;
 pub use balance::Balance;
 use balance::{Balancer, Measured};
 use block_cache::BlockCache;
@@ -64,6 +62,8 @@ use dispatch::{Route, names};
 pub use handles::FrameSlot;
 use handles::SearchTicket;
 use member::{Member, Report};
+use motion_base::pace;
+use motion_base::threads;
 pub use options::{Fallback, Options, Split};
 pub use share::divide;
 use worker::{JobResult, NumberedFrame};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::Balance;
 use crate::estimator::{Device, SetupError};
-use crate::pace;
+use motion_base::pace;
 
 /// How the work is divided among several devices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -6,7 +6,7 @@ use std::time::Instant;
 use super::handles::SearchTicket;
 use super::{Session, SharedSearch};
 use crate::estimator::{EstimateError, Frame, Part, SampleFormat, SetupError};
-use crate::memory;
+use motion_base::memory;
 
 impl<T: Default> Session<T> {
     /// Has each device that may fail search one blank frame in another, whatever share it gets later: some drivers compile

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::tiles::{LANES, MODES, ModeTransforms, TILE, TileNumber, TileSample, intra, load, satd};
 use crate::compensation::{Field, predict_luma_rows};
 use crate::estimator::{CostKind, FrameView, MotionVector, Parameters, PooledRecords, RecordPool, Sample};
-use crate::simd::{InstructionSet, Work};
+use motion_base::simd::{InstructionSet, Work};
 
 /// The transforms of predictions that all rows of tiles of a row of blocks share: of the mean, the samples above, and
 /// the plane along its rows.

@@ -12,10 +12,10 @@ use crate::estimator::{
     Algorithm, CostKind, CostKinds, Doubt, EstimateError, FrameView, Output, Parameters, PooledRecords,
     RecordPool, SetupError,
 };
-use crate::memory::Line;
 use crate::native::second_costs::{LeastCosts, SecondCosts};
-use crate::simd::Instructions;
-use crate::simd::Level;
+use motion_base::memory::Line;
+use motion_base::simd::Instructions;
+use motion_base::simd::Level;
 
 /// The stage that fills [`Output::costs`] as [`Parameters::costs`] says, in the instructions of `level`.
 ///

@@ -15,7 +15,7 @@ pub use median_prediction::median_predictors;
 use scene_cut::SceneCut;
 
 use crate::estimator::{EstimateError, FrameView, Output, Parameters, Prediction, SetupError};
-use crate::simd::Level;
+use motion_base::simd::Level;
 
 /// A step from a whole field to a richer one.
 pub trait Stage: Send {

@@ -6,7 +6,7 @@ use crate::estimator::{EstimateError, Output, Parameters, SetupError};
 use crate::interpolation::{
     BlockVectors, FlatFrame, SceneCutThreshold, SceneCuts, SearchFrames, halved, halvings,
 };
-use crate::simd::{Instructions, Level};
+use motion_base::simd::{Instructions, Level};
 
 /// The offset of the reference frame that is compared.
 const PREVIOUS: i64 = -1;

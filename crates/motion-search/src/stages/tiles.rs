@@ -6,7 +6,7 @@
 use std::ops::{Add, Sub};
 
 use crate::estimator::Sample;
-use crate::simd::{Instructions, WorkForAll};
+use motion_base::simd::{Instructions, WorkForAll};
 
 /// Samples of a tile on an axis.
 pub(super) const TILE: usize = 4;

@@ -82,7 +82,7 @@ impl Tuning {
     pub const MAX_DEPTH: usize = 16;
 
     /// The most threads.
-    pub const MAX_THREADS: usize = 1024;
+    pub const MAX_THREADS: usize = motion_base::threads::MOST;
 
     /// The names of the fields in properties and files.
     pub const FIELDS: [&str; 9] = [
@@ -120,14 +120,11 @@ impl Tuning {
     /// # Errors
     /// [`SetupError::Count`].
     pub(crate) fn check_counts(&self, depth: &'static str) -> Result<(), SetupError> {
-        let counts =
-            [(depth, self.depth, 1, Self::MAX_DEPTH), ("threads", self.threads, 0, Self::MAX_THREADS)];
-        for (setting, value, least, most) in counts {
-            if let Some(value) = value.filter(|value| !(least..=most).contains(value)) {
-                return Err(SetupError::Count { setting, value, least, most });
-            }
+        let (least, most) = (1, Self::MAX_DEPTH);
+        if let Some(value) = self.depth.filter(|value| !(least..=most).contains(value)) {
+            return Err(SetupError::Count { setting: depth, value, least, most });
         }
-        Ok(())
+        self.threads.map_or(Ok(()), motion_base::threads::check)
     }
 
     /// Checks the ranges of the values.

@@ -1,7 +1,13 @@
 //! Devices that are unlike those of this machine: they say that they have other limits, and the kernels that
 //! are then chosen and built run here.
 
-use motion_search::estimator::{Algorithm, Border, Device as _, Metric, Parameters, SetupError, Window};
+use std::time::Duration;
+
+use motion_gpu::launcher::{Arg, QueueKind, Rectangle};
+use motion_gpu::program;
+use motion_search::estimator::{
+    Algorithm, Border, Device as _, Launcher, Metric, Parameters, SetupError, Window,
+};
 use motion_search::opencl::{DeviceKind, OpenCl, OpenClDevice};
 use motion_search::tuning::{Kernel, Tuning};
 use test_support::{Case, Content, Noise, check, frames};
@@ -113,32 +119,33 @@ const FORMS: [Form; 3] = [
 ];
 
 /// The costs that `compare_four` of `common.cl` adds for each pair of words; `None` if it does not build.
-fn costs(
-    (platform, device): (ocl::Platform, ocl::Device),
-    options: &str,
-    emulation: &str,
-    words: [&[u32]; 2],
-) -> ocl::Result<Option<Vec<u32>>> {
+fn costs(device: &OpenClDevice, options: &str, emulation: &str, words: [&[u32]; 2]) -> Option<Vec<u32>> {
     let kernel = "__kernel void compare(__global const uint *c, __global const uint *r, __global uint *costs) \
                   { const size_t i = get_global_id(0); costs[i] = compare_four(c[i], r[i], 1000); }";
     let source = [emulation, include_str!("../../kernels/common.cl"), kernel].concat();
-    let context = ocl::Context::builder().platform(platform).devices(device).build()?;
-    let queue = ocl::Queue::new(&context, device, None)?;
-    let mut program = ocl::Program::builder();
-    program.source(source).devices(device).cmplr_opt(format!("-cl-std=CL1.2 {options}"));
-    let Ok(program) = program.build(&context) else { return Ok(None) };
-    let buffer = |words: &[u32]| {
-        ocl::Buffer::<u32>::builder().queue(queue.clone()).len(words.len()).copy_host_slice(words).build()
+    let context = device.new_context(Launcher::OpenCl).unwrap();
+    let program = match program::build(&context, device, "compare", &source, options) {
+        Err(SetupError::KernelBuild { .. }) => return None,
+        built => built.unwrap(),
     };
-    let (c, r, found) = (buffer(words[0])?, buffer(words[1])?, buffer(words[0])?);
-    let mut kernel = ocl::Kernel::builder();
-    kernel.program(&program).name("compare").queue(queue).global_work_size(words[0].len());
-    let kernel = kernel.arg(&c).arg(&r).arg(&found).build()?;
+    let queue = context.queue(QueueKind::Ordered).unwrap();
+    let buffer = |words: &[u32]| {
+        let buffer = context.buffer(size_of_val(words)).unwrap();
+        queue.write(&buffer, bytemuck::cast_slice(words)).unwrap();
+        buffer
+    };
+    let (c, r, found) = (buffer(words[0]), buffer(words[1]), buffer(words[0]));
+    let mut kernel = program.kernel(c"compare").unwrap();
     // SAFETY: each item reads and writes its own word of buffers that have one for each item.
-    unsafe { kernel.enq()? };
-    let mut costs = vec![0; words[0].len()];
-    found.read(&mut costs).enq()?;
-    Ok(Some(costs))
+    unsafe { queue.launch(&mut kernel, &[&c, &r, &found].map(Arg::Buffer), [words[0].len()], [1]).unwrap() };
+    let mut costs = vec![0_u32; words[0].len()];
+    let width = size_of_val(&costs[..]);
+    let row = Rectangle { left: 0, top: 0, width, height: 1, pitch: width };
+    // SAFETY: the costs stay where they are until they are read; the buffer has as many.
+    let read = unsafe { queue.begin_read_rows(&found, row, bytemuck::cast_slice_mut(&mut costs)).unwrap() };
+    queue.flush().unwrap();
+    context.watch().wait(&read, Duration::MAX).unwrap();
+    Some(costs)
 }
 
 #[test]
@@ -151,13 +158,11 @@ fn every_form_of_the_instructions_for_four_samples_adds_the_same() {
     let words = [words(), words()];
     let words = [&words[0][..], &words[1][..]];
     for device in all_devices() {
-        let platform = ocl::Platform::list()[device.platform];
-        let raw = (platform, ocl::Device::list_all(platform).unwrap()[device.index]);
         let is_nvidia = device.kind == DeviceKind::Gpu && device.vendor.contains("NVIDIA");
         for metric in ["METRIC_SAD", "METRIC_SSD"] {
             let of = |flags: u8, emulation| {
                 let options = format!("-D METRIC={metric} -D FOUR_SAMPLES={flags}");
-                costs(raw, &options, emulation, words).unwrap()
+                costs(&device, &options, emulation, words)
             };
             let expected = of(0, "").expect("the portable form builds");
             for form in &FORMS {

@@ -1,8 +1,8 @@
 //! How much samples differ from those around them.
 
 use super::{FrameView, SetupError, Way};
-use crate::memory;
-use crate::simd::{InstructionSet, Instructions, Work};
+use motion_base::memory;
+use motion_base::simd::{InstructionSet, Instructions, Work};
 
 /// The ranges of the 3 x 3 samples around each sample of a frame.
 pub(super) struct Ranges {

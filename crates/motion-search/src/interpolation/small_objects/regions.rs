@@ -9,8 +9,8 @@ use super::{
     MOST_REGIONS, MOST_SIDE, MOST_UNLIKE, Way, add, grid,
 };
 use crate::estimator::{Grid, MotionVector, SetupError};
-use crate::memory;
-use crate::simd::{InstructionSet, Instructions, Work};
+use motion_base::memory;
+use motion_base::simd::{InstructionSet, Instructions, Work};
 
 /// The vectors on each axis of which the median is taken.
 const SIDE: usize = AROUND as usize + 1;

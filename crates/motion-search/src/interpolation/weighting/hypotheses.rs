@@ -6,9 +6,9 @@ use super::super::rules::{
 use super::super::starts::BlockEnds;
 use super::{Weighting, quarters};
 use crate::estimator::Grid;
-use crate::pyramid::quarter_samples::QuarterSamples;
-use crate::simd::register::{Register, SampleRegister};
-use crate::simd::{InstructionSet, Work};
+use motion_base::pyramid::quarter_samples::QuarterSamples;
+use motion_base::simd::register::{Register, SampleRegister};
+use motion_base::simd::{InstructionSet, Work};
 
 /// The different vectors that predict the samples of a block.
 #[derive(Clone, Copy, Default)]

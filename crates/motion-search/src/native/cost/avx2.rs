@@ -4,9 +4,9 @@ use std::arch::x86_64::*;
 
 use crate::native::candidates::{Candidates, Listed};
 use crate::native::cost::metric::{CandidateEngine, Sad, cost_in};
-use crate::simd::avx2::Avx2;
-use crate::simd::avx512::Avx512;
-use crate::simd::instruction_set::by_functions;
+use motion_base::simd::avx2::Avx2;
+use motion_base::simd::avx512::Avx512;
+use motion_base::simd::instruction_set::by_functions;
 
 impl CandidateEngine for Avx2 {
     by_functions! { fn sads(self, candidates: &Candidates<'_>, listed: Listed<'_>, costs: &mut [u32]); }

@@ -3,7 +3,7 @@
 
 use crate::native::candidates::Candidates;
 use crate::native::cost::metric::Cost;
-use crate::simd::InstructionSet;
+use motion_base::simd::InstructionSet;
 
 /// Side of the largest part of a block whose cost is computed at once.
 const PART: usize = 16;

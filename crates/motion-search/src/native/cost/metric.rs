@@ -2,13 +2,13 @@
 
 use crate::native::candidates::{Candidates, Listed};
 use crate::native::sample::SearchSample;
-use crate::simd::InstructionSet;
+use motion_base::simd::InstructionSet;
 #[cfg(target_arch = "aarch64")]
-use crate::simd::neon::Neon;
-use crate::simd::portable::Portable;
-use crate::simd::register::{Register, WIDE};
+use motion_base::simd::neon::Neon;
+use motion_base::simd::portable::Portable;
+use motion_base::simd::register::{Register, WIDE};
 #[cfg(target_arch = "x86_64")]
-use crate::simd::sse2::Sse2;
+use motion_base::simd::sse2::Sse2;
 
 /// A number that holds the cost of a part of a block, or a lower bound of one.
 pub trait CostValue:

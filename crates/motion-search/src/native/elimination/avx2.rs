@@ -6,9 +6,9 @@ use crate::native::candidates::{Candidates, Listed};
 use crate::native::elimination::bounds::{self, BlockParts, Quarters, bounds_of_groups};
 use crate::native::elimination::engine::EliminationEngine;
 use crate::native::elimination::sums::{GROUP, SumLevel, TILE};
-use crate::simd::avx2::{Avx2, load, put};
-use crate::simd::instruction_set::by_functions;
-use crate::simd::register::WIDE;
+use motion_base::simd::avx2::{Avx2, load, put};
+use motion_base::simd::instruction_set::by_functions;
+use motion_base::simd::register::WIDE;
 
 /// 16-bit sums in a register.
 const LANES: usize = 16;

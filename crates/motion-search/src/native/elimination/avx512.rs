@@ -6,9 +6,9 @@ use crate::native::candidates::{Candidates, Listed};
 use crate::native::elimination::bounds::{BlockParts, Quarters, bounds_of_groups};
 use crate::native::elimination::engine::EliminationEngine;
 use crate::native::elimination::sums::{GROUP, SumLevel, TILE};
-use crate::simd::avx512::Avx512;
-use crate::simd::instruction_set::by_functions;
-use crate::simd::register::WIDE;
+use motion_base::simd::avx512::Avx512;
+use motion_base::simd::instruction_set::by_functions;
+use motion_base::simd::register::WIDE;
 
 impl EliminationEngine for Avx512 {
     #[inline(always)]

@@ -4,8 +4,8 @@ use crate::native::candidates::Listed;
 use crate::native::cost::CostValue;
 use crate::native::elimination::sums::{GROUP, ReferenceSums, SumLevel};
 use crate::native::sample::SearchSample;
-use crate::simd::InstructionSet;
-use crate::simd::register::WideRegister;
+use motion_base::simd::InstructionSet;
+use motion_base::simd::register::WideRegister;
 
 /// The most parts that a block has: 4 × 4 samples of 60 × 60.
 const MOST_PARTS: usize = 225;

@@ -7,11 +7,11 @@ use crate::native::elimination::sums::{ACROSS, GROUP, SumLevel};
 use crate::native::exhaustive::engine::{TileCost, TileEngine};
 use crate::native::sample::SearchSample;
 #[cfg(target_arch = "aarch64")]
-use crate::simd::neon::Neon;
-use crate::simd::portable::Portable;
-use crate::simd::register::{WIDE, WideRegister};
+use motion_base::simd::neon::Neon;
+use motion_base::simd::portable::Portable;
+use motion_base::simd::register::{WIDE, WideRegister};
 #[cfg(target_arch = "x86_64")]
-use crate::simd::sse2::Sse2;
+use motion_base::simd::sse2::Sse2;
 
 /// Groups across a register of sums.
 pub const GROUPS: usize = WIDE / ACROSS;

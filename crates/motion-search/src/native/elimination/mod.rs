@@ -38,14 +38,14 @@ use parking_lot::Mutex;
 use rayon::prelude::*;
 
 use crate::estimator::{MotionVector, Parameters, SetupError};
-use crate::memory::{available_bytes, zeroed};
 use crate::native::cost::by_cost;
 use crate::native::exhaustive;
 use crate::native::job::{JobBlock, SearchJob};
 use crate::native::plane::PlaneLayout;
-use crate::simd::{Instructions, Work};
 use backoff::{Backoff, RowHistory};
 use engine::{EliminationEngine, GroupCost};
+use motion_base::memory::{available_bytes, zeroed};
+use motion_base::simd::{Instructions, Work};
 use row::RowElimination;
 use sums::TILE;
 use workspace::{BorrowedWorkspace, Workspace};

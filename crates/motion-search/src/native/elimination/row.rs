@@ -3,7 +3,6 @@
 use std::ops::Range;
 
 use crate::estimator::{MotionVector, OrderKey, Window};
-use crate::memory::Aligned;
 use crate::native::candidates::Candidates;
 use crate::native::cost::{BoundUnit, CostValue};
 use crate::native::elimination::area::{self, GroupArea, PUT, lane_x, lane_y};
@@ -19,6 +18,7 @@ use crate::native::elimination::workspace::{
 use crate::native::exhaustive::ExhaustiveSearch;
 use crate::native::job::{JobBlock, SearchJob};
 use crate::native::sample::SearchSample;
+use motion_base::memory::Aligned;
 
 /// The current frame is prefetched this many samples ahead of a block.
 const AHEAD: usize = 128;

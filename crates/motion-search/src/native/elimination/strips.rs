@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use crate::memory::numbers_mut;
 use crate::native::candidates::READ;
 use crate::native::elimination::engine::{EliminationEngine, GROUPS};
 use crate::native::elimination::sums::{
@@ -10,8 +9,9 @@ use crate::native::elimination::sums::{
 };
 use crate::native::plane::Plane;
 use crate::native::sample::SearchSample;
-use crate::simd::register::{WIDE, WideRegister};
-use crate::simd::{Instructions, Work};
+use motion_base::memory::numbers_mut;
+use motion_base::simd::register::{WIDE, WideRegister};
+use motion_base::simd::{Instructions, Work};
 
 /// Rows of tiles that are summed at a time: the more, the fewer samples are summed twice, above and below.
 const ROWS_AT_ONCE: usize = 8;

@@ -11,8 +11,8 @@
 use std::ops::Range;
 
 use crate::estimator::{Parameters, SetupError};
-use crate::memory::{self, Line, numbers};
 use crate::native::plane::PlaneLayout;
+use motion_base::memory::{self, Line, numbers};
 
 /// Side of a tile.
 pub const TILE: usize = 4;

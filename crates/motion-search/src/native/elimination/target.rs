@@ -5,7 +5,7 @@ use crate::native::cost::{BoundUnit, Cost, CostValue};
 use crate::native::elimination::area::{self, CandidateGroup, GroupArea};
 use crate::native::elimination::sums::{ACROSS, GROUP};
 use crate::native::job::JobBlock;
-use crate::simd::InstructionSet;
+use motion_base::simd::InstructionSet;
 
 /// A block, with what does not change during its search.
 #[derive(Clone, Copy, Default)]

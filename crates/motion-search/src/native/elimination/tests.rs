@@ -6,7 +6,7 @@ use crate::native::elimination::area::{lane_x, lane_y};
 use crate::native::elimination::bounds::{self, Quarters};
 use crate::native::elimination::engine::EliminationEngine;
 use crate::native::elimination::sums::{GROUP, TILE};
-use crate::simd::{Level, Work, WorkForAll};
+use motion_base::simd::{Level, Work, WorkForAll};
 
 /// Runs `work` with every engine of this CPU.
 fn for_every_engine<W: WorkForAll<()> + Copy>(work: W) {

@@ -5,7 +5,6 @@ use std::any::Any;
 use parking_lot::Mutex;
 
 use crate::estimator::{MotionVector, OrderKey, Parameters, SetupError};
-use crate::memory::Aligned;
 use crate::native::candidates::Listed;
 use crate::native::cost::{BoundUnit, CostValue, by_cost};
 use crate::native::elimination::area::GroupList;
@@ -14,6 +13,7 @@ use crate::native::elimination::sums::{GROUP, ReferenceSums};
 use crate::native::elimination::target::{BestCandidate, TargetBlock};
 use crate::native::exhaustive::TileScratch;
 use crate::native::plane::PlaneLayout;
+use motion_base::memory::Aligned;
 
 /// The most blocks that are searched together.
 pub const RUN: usize = 16;

@@ -6,8 +6,8 @@ use crate::native::exhaustive::engine::TileEngine;
 use crate::native::exhaustive::products::{self, WIDE};
 use crate::native::exhaustive::tile::{COLUMNS, PART, ROWS, TileCosts, TileTask, by_bands, by_height};
 use crate::native::sample::SearchSample;
-use crate::simd::avx2::Avx2;
-use crate::simd::instruction_set::by_functions;
+use motion_base::simd::avx2::Avx2;
+use motion_base::simd::instruction_set::by_functions;
 
 impl TileEngine for Avx2 {
     const LANES: usize = LANES;

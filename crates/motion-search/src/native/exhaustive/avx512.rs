@@ -7,8 +7,8 @@ use std::mem::MaybeUninit;
 use crate::native::exhaustive::engine::TileEngine;
 use crate::native::exhaustive::products;
 use crate::native::exhaustive::tile::{COLUMNS, PART, ROWS, TileCosts, TileTask, by_height};
-use crate::simd::avx512::Avx512;
-use crate::simd::instruction_set::by_functions;
+use motion_base::simd::avx512::Avx512;
+use motion_base::simd::instruction_set::by_functions;
 
 impl TileEngine for Avx512 {
     const LANES: usize = COLUMNS;

@@ -1,11 +1,11 @@
 //! Candidates compared column by column: the rows of a column lie end to end, so that every candidate is one run of
 //! samples, and whole registers of them are compared.
 
-use crate::memory::Aligned;
 use crate::native::cost::{CostValue, RegisterCost};
 use crate::native::exhaustive::tile::{COLUMNS, PART, ROWS, TileCosts, TileTask};
-use crate::simd::InstructionSet;
-use crate::simd::register::Register;
+use motion_base::memory::Aligned;
+use motion_base::simd::InstructionSet;
+use motion_base::simd::register::Register;
 
 /// Where the cost of a candidate is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -114,7 +114,7 @@ mod tests {
     use crate::native::candidates::READ;
     use crate::native::cost::{Sad, Ssd};
     use crate::native::exhaustive::engine::{TileCost, TileEngine};
-    use crate::simd::{Level, Work};
+    use motion_base::simd::{Level, Work};
 
     /// Compares tiles with the definition, in both layouts and in parts of all shapes.
     struct CheckTiles;

@@ -2,8 +2,8 @@
 
 use crate::native::cost::{DeepCost, joined, of_part, square};
 use crate::native::exhaustive::tile::{COLUMNS, PART, ROWS, TileCosts, TileTask};
-use crate::simd::InstructionSet;
-use crate::simd::register::{WIDE, WideRegister};
+use motion_base::simd::InstructionSet;
+use motion_base::simd::register::{WIDE, WideRegister};
 
 /// Samples of a row of candidates that one row of a part is compared with.
 const READ: usize = COLUMNS + PART;

@@ -4,9 +4,9 @@ use crate::native::cost::{CandidateEngine, Cost, DeepSad, DeepSsd, Sad, Ssd};
 use crate::native::exhaustive::columns::{self, CostLayout};
 use crate::native::exhaustive::deep;
 use crate::native::exhaustive::tile::{TileCosts, TileTask};
-use crate::simd::portable::Portable;
+use motion_base::simd::portable::Portable;
 #[cfg(target_arch = "x86_64")]
-use crate::simd::sse2::Sse2;
+use motion_base::simd::sse2::Sse2;
 
 /// An instruction set, with what it may do its own way for tiles of candidates.
 pub trait TileEngine: CandidateEngine {

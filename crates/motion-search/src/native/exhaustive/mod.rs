@@ -16,9 +16,9 @@ pub mod tile;
 use crate::estimator::{MotionVector, OrderKey, Sample};
 use crate::native::cost::by_cost;
 use crate::native::job::{JobBlock, SearchJob};
-use crate::simd::{Instructions, Work};
 use columns::CostLayout;
 use engine::{TileCost, TileEngine};
+use motion_base::simd::{Instructions, Work};
 use tile::{COLUMNS, PART, ROWS, TileCosts, TileTask, best_of};
 
 /// Writes the vectors of the blocks in row `row` of the grid.

@@ -4,8 +4,8 @@ use std::arch::aarch64::*;
 
 use crate::native::exhaustive::engine::TileEngine;
 use crate::native::exhaustive::tile::{COLUMNS, ROWS, TileCosts, TileTask, by_bands};
-use crate::simd::instruction_set::by_functions;
-use crate::simd::neon::Neon;
+use motion_base::simd::instruction_set::by_functions;
+use motion_base::simd::neon::Neon;
 
 impl TileEngine for Neon {
     const LANES: usize = LANES;

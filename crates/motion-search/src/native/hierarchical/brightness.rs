@@ -3,12 +3,12 @@
 use rayon::prelude::*;
 
 use crate::estimator::SetupError;
-use crate::memory::{chunk, chunk_mut};
 use crate::native::hierarchical::grid::{CellGrid, LANES};
 use crate::native::hierarchical::matching::{CellMatcher, ChunkCells};
 use crate::native::hierarchical::start::parent;
 use crate::native::hierarchical::state::{CellVectors, LevelField};
-use crate::simd::{InstructionSet, Instructions, Work};
+use motion_base::memory::{chunk, chunk_mut};
+use motion_base::simd::{InstructionSet, Instructions, Work};
 
 /// Marks a place outside the grid.
 const NONE: i8 = i8::MAX;

@@ -5,8 +5,8 @@ use std::ops::Range;
 use crate::native::hierarchical::grid::LANES;
 use crate::native::hierarchical::matching::{CellMatcher, ChunkCells};
 use crate::native::hierarchical::rules::LevelRules;
-use crate::simd::InstructionSet;
-use crate::simd::register::WIDE;
+use motion_base::simd::InstructionSet;
+use motion_base::simd::register::WIDE;
 
 /// The same value of each cell of a chunk.
 pub type LaneShorts = [i16; LANES];

@@ -1,10 +1,10 @@
 //! The check of a field with the field of the other direction, and the replacement of vectors that fail it.
 
 use crate::estimator::SetupError;
-use crate::estimator::pyramid::{CELL, NEIGHBOURS};
-use crate::memory::values;
 use crate::native::hierarchical::grid::CellGrid;
 use crate::native::hierarchical::weights::{LARGEST_WEIGHT, NeighbourWeights};
+use motion_base::hierarchy::{CELL, NEIGHBOURS};
+use motion_base::memory::values;
 
 /// How often the neighbours of a cell are asked for a vector.
 const ROUNDS: usize = 8;

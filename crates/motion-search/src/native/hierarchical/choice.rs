@@ -1,7 +1,5 @@
 //! The candidates of an iteration: vectors of other cells, and vectors close to the own one.
 
-use crate::estimator::pyramid::NEIGHBOURS;
-use crate::memory::chunk;
 use crate::native::hierarchical::candidates::{
     COST_WEIGHT, ChunkStarts, LaneCandidates, LaneCosts, LaneShorts, MOST, Rank, UNKNOWN,
 };
@@ -9,7 +7,9 @@ use crate::native::hierarchical::facts::CellFacts;
 use crate::native::hierarchical::grid::{CellGrid, LANES};
 use crate::native::hierarchical::rows::Before;
 use crate::native::hierarchical::rules::LevelRules;
-use crate::simd::InstructionSet;
+use motion_base::hierarchy::NEIGHBOURS;
+use motion_base::memory::chunk;
+use motion_base::simd::InstructionSet;
 
 /// The numbers of the candidates: the own vector, cells two away, neighbours, parent, mean of the neighbours,
 /// steps.

@@ -3,12 +3,12 @@
 use rayon::prelude::*;
 
 use crate::estimator::SetupError;
-use crate::estimator::pyramid::CELL;
-use crate::memory::{LINE, chunk};
 use crate::native::hierarchical::grid::CellGrid;
 use crate::native::hierarchical::weights::NeighbourWeights;
-use crate::pyramid::planes::{LevelFrame, LevelLayout};
-use crate::simd::{InstructionSet, Instructions, Work};
+use motion_base::hierarchy::CELL;
+use motion_base::memory::{LINE, chunk};
+use motion_base::pyramid::planes::{LevelFrame, LevelLayout};
+use motion_base::simd::{InstructionSet, Instructions, Work};
 
 /// The weight of the smoothness term on level 0, and the most on coarser levels.
 const SMOOTHNESS: u32 = 5;

@@ -3,11 +3,11 @@
 use rayon::prelude::*;
 
 use crate::estimator::MotionVector;
-use crate::estimator::pyramid::CELL;
 use crate::native::hierarchical::grid::CellGrid;
 use crate::native::hierarchical::unsmoothed::sum_of_differences;
-use crate::pyramid::planes::LevelFrame;
-use crate::simd::{InstructionSet, Instructions, Work};
+use motion_base::hierarchy::CELL;
+use motion_base::pyramid::planes::LevelFrame;
+use motion_base::simd::{InstructionSet, Instructions, Work};
 
 /// The most cells of a block on an axis.
 const MOST_CELLS: usize = 64 / CELL;

@@ -1,8 +1,8 @@
 //! The cells of a level: where their values lie in memory, and how rows of them are shared by threads.
 
 use crate::estimator::SetupError;
-use crate::estimator::pyramid::CELL;
-use crate::memory::values;
+use motion_base::hierarchy::CELL;
+use motion_base::memory::values;
 
 /// Cells of a row that are computed together.
 pub const LANES: usize = 32;

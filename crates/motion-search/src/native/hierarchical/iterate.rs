@@ -1,12 +1,12 @@
 //! An iteration: each cell chooses anew among its vector, those of cells around it, and vectors close to its own.
 
-use crate::memory::{chunk, chunk_mut};
 use crate::native::hierarchical::candidates::{LaneCandidates, MOST, Rank};
 use crate::native::hierarchical::choice::{self, OWN, RowIteration};
 use crate::native::hierarchical::grid::LANES;
 use crate::native::hierarchical::level_search::LevelSearch;
 use crate::native::hierarchical::rows::{After, FieldRows};
-use crate::simd::InstructionSet;
+use motion_base::memory::{chunk, chunk_mut};
+use motion_base::simd::InstructionSet;
 
 /// The iterations that try vectors half a sample away; later ones try a quarter.
 const COARSE_STEPS: usize = 2;

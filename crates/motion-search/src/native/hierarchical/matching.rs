@@ -1,12 +1,12 @@
 //! How well cells match the reference frame at a vector in quarter samples.
 
-use crate::estimator::pyramid::CELL;
-use crate::memory::Aligned;
 use crate::native::hierarchical::grid::LANES;
-use crate::pyramid::planes::LevelFrame;
-use crate::pyramid::quarter_samples::{QuarterSamples, load_current};
-use crate::simd::InstructionSet;
-use crate::simd::register::{Register, SampleRegister};
+use motion_base::hierarchy::CELL;
+use motion_base::memory::Aligned;
+use motion_base::pyramid::planes::LevelFrame;
+use motion_base::pyramid::quarter_samples::{QuarterSamples, load_current};
+use motion_base::simd::InstructionSet;
+use motion_base::simd::register::{Register, SampleRegister};
 
 /// Registers that hold the samples of a cell, two rows each.
 const REGISTERS: usize = CELL / 2;

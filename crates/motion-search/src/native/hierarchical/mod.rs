@@ -6,7 +6,7 @@
 //! replaces vectors that do not lead back. Then `refine` smooths the vectors, `small_cells` divides them if asked
 //! for, and `field` makes the records of blocks, whose costs are those of the frames as they are (`unsmoothed`).
 //!
-//! `matching` compares a cell with the samples of [`crate::pyramid`] at any quarter position. The values of cells, such
+//! `matching` compares a cell with the samples of [`motion_base::pyramid`] at any quarter position. The values of cells, such
 //! as the `facts` of a frame's cells, their `weights` and the `state` of a search, lie in a `grid` with margins. All
 //! memory is allocated with the search and the pyramids.
 
@@ -36,16 +36,16 @@ mod weights;
 pub use pyramid::Pyramid;
 pub use slots::HierarchicalSlots;
 
-use crate::estimator::pyramid::{CELL, level_sizes};
 use crate::estimator::{FrameView, MotionVector, Parameters, SetupError};
-use crate::pyramid::quarter_samples::QuarterSamples;
-use crate::simd::Instructions;
 use brightness::BrightnessOffsets;
 use check::{Agreement, Checker};
 use field::BlockField;
 use grid::CellGrid;
 use level_search::{Coarser, LevelSearch};
 use matching::{Brightness, CellMatcher};
+use motion_base::hierarchy::{CELL, level_sizes};
+use motion_base::pyramid::quarter_samples::QuarterSamples;
+use motion_base::simd::Instructions;
 use refine::FineField;
 use rules::LevelRules;
 use small_cells::{SMALL_CELL, SmallCells};

@@ -1,11 +1,11 @@
 //! Where between the quarter samples a cell matches best: the lowest point of a parabola through costs on both
 //! sides.
 
-use crate::memory::{chunk, chunk_mut};
 use crate::native::hierarchical::grid::{LANES, LaneWords};
 use crate::native::hierarchical::level_search::LevelSearch;
 use crate::native::hierarchical::rows::FieldRows;
-use crate::simd::InstructionSet;
+use motion_base::memory::{chunk, chunk_mut};
+use motion_base::simd::InstructionSet;
 
 /// 64ths of a quarter sample.
 const FINE: i32 = 16;

@@ -5,9 +5,9 @@ use crate::native::hierarchical::facts::CellFacts;
 use crate::native::hierarchical::grid::CellGrid;
 use crate::native::hierarchical::rules::LevelRules;
 use crate::native::hierarchical::small_cells::SmallCellFacts;
-use crate::pyramid::planes::{LevelFrame, LevelLayout};
-use crate::pyramid::strips::HalfSamples;
-use crate::simd::Instructions;
+use motion_base::pyramid::planes::{LevelFrame, LevelLayout};
+use motion_base::pyramid::strips::HalfSamples;
+use motion_base::simd::Instructions;
 
 /// A frame with its pyramid.
 pub struct Pyramid {

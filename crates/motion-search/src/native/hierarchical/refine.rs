@@ -3,13 +3,13 @@
 use rayon::prelude::*;
 
 use crate::estimator::SetupError;
-use crate::estimator::pyramid::NEIGHBOURS;
-use crate::memory::{chunk, chunk_mut};
 use crate::native::hierarchical::grid::{CellGrid, LANES, LaneWords};
 use crate::native::hierarchical::parabola::divide;
 use crate::native::hierarchical::state::LevelParabolas;
 use crate::native::hierarchical::weights::{LARGEST_WEIGHT, NeighbourWeights};
-use crate::simd::{InstructionSet, Instructions, Work};
+use motion_base::hierarchy::NEIGHBOURS;
+use motion_base::memory::{chunk, chunk_mut};
+use motion_base::simd::{InstructionSet, Instructions, Work};
 
 /// Iterations of smoothing.
 const ROUNDS: usize = 4;

@@ -1,8 +1,8 @@
 //! What the levels of a pyramid are, and how they are searched.
 
-use crate::estimator::pyramid::{CELL, Preset};
 use crate::native::hierarchical::grid::CellGrid;
-use crate::pyramid::planes::LevelLayout;
+use motion_base::hierarchy::{CELL, Preset};
+use motion_base::pyramid::planes::LevelLayout;
 
 /// Vectors reach this far beyond the frame, from the centre of a cell.
 const BEYOND: i32 = CELL as i32;

@@ -1,7 +1,7 @@
 use super::{HierarchicalSearch, Pyramid};
 use crate::estimator::{Frame, FrameView, MotionVector, NATIVE, Parameters, Part, SetupError};
 use crate::native::frame_search::FrameSearch;
-use crate::simd::Instructions;
+use motion_base::simd::Instructions;
 
 /// Hierarchical search on frames in slots, each with its pyramid.
 pub struct HierarchicalSlots {

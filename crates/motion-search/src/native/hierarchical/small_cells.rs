@@ -3,8 +3,6 @@
 use rayon::prelude::*;
 
 use crate::estimator::SetupError;
-use crate::estimator::pyramid::CELL;
-use crate::memory::chunk;
 use crate::native::hierarchical::facts::CellFacts;
 use crate::native::hierarchical::field::divided;
 use crate::native::hierarchical::grid::{CellGrid, LANES, LaneWords};
@@ -13,8 +11,10 @@ use crate::native::hierarchical::parabola::divide;
 use crate::native::hierarchical::refine::{FineField, RoundBand, pulls};
 use crate::native::hierarchical::start::parent;
 use crate::native::hierarchical::weights::{NeighbourWeights, weight_of};
-use crate::pyramid::planes::LevelFrame;
-use crate::simd::{InstructionSet, Instructions, Work};
+use motion_base::hierarchy::CELL;
+use motion_base::memory::chunk;
+use motion_base::pyramid::planes::LevelFrame;
+use motion_base::simd::{InstructionSet, Instructions, Work};
 
 /// Samples on a side of a small cell.
 pub const SMALL_CELL: usize = CELL / 2;

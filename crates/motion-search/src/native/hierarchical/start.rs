@@ -1,15 +1,15 @@
 //! Where the vectors of a level start: an exhaustive search on the coarsest one, the vectors of the coarser level
 //! on the others.
 
-use crate::estimator::pyramid::COARSEST_RANGE;
-use crate::memory::{chunk, chunk_mut};
 use crate::native::hierarchical::candidates::{COST_WEIGHT, LaneCandidates, MOST, Rank, STARTS, UNKNOWN};
 use crate::native::hierarchical::grid::LANES;
 use crate::native::hierarchical::level_search::{Coarser, LevelSearch};
 use crate::native::hierarchical::matching::{CellMatcher, ChunkCells};
 use crate::native::hierarchical::rows::FieldRows;
 use crate::native::hierarchical::rules::LevelRules;
-use crate::simd::InstructionSet;
+use motion_base::hierarchy::COARSEST_RANGE;
+use motion_base::memory::{chunk, chunk_mut};
+use motion_base::simd::InstructionSet;
 
 /// Quarter samples of a sample.
 const SAMPLE: i32 = 4;

@@ -1,11 +1,11 @@
 //! The field of one level while it is searched.
 
 use crate::estimator::SetupError;
-use crate::memory::values;
 use crate::native::hierarchical::candidates::{ChunkStarts, LaneCosts};
 use crate::native::hierarchical::grid::CellGrid;
 use crate::native::hierarchical::matching::ChunkCells;
 use crate::native::hierarchical::rules::LevelRules;
+use motion_base::memory::values;
 
 /// The parabolas of all cells, across and down.
 pub struct LevelParabolas {

@@ -4,13 +4,13 @@
 //! each square by itself: planes of half samples would have to be made of the whole frame, for this alone.
 
 use crate::estimator::half_samples_around;
-use crate::estimator::pyramid::CELL;
-use crate::memory::chunk;
-use crate::pyramid::half_samples::{clip, six_taps, six_taps_of_sums, wide};
-use crate::pyramid::planes::LevelFrame;
-use crate::pyramid::quarter_samples::{load_current, load_square};
-use crate::simd::InstructionSet;
-use crate::simd::register::{Register, SampleRegister};
+use motion_base::hierarchy::CELL;
+use motion_base::memory::chunk;
+use motion_base::pyramid::half_samples::{clip, six_taps, six_taps_of_sums, wide};
+use motion_base::pyramid::planes::LevelFrame;
+use motion_base::pyramid::quarter_samples::{load_current, load_square};
+use motion_base::simd::InstructionSet;
+use motion_base::simd::register::{Register, SampleRegister};
 
 /// Samples that a filter reads before and after a point.
 const BEFORE: usize = 2;

@@ -19,7 +19,7 @@ use crate::native::hierarchical::parabola::fit_row;
 use crate::native::hierarchical::rows::FieldRows;
 use crate::native::hierarchical::start::start_row;
 use crate::native::hierarchical::state::LevelField;
-use crate::simd::{InstructionSet, Instructions, Work};
+use motion_base::simd::{InstructionSet, Instructions, Work};
 
 impl LevelSearch<'_> {
     /// Finds the vectors of the level.

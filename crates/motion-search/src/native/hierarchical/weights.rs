@@ -3,10 +3,10 @@
 use rayon::prelude::*;
 
 use crate::estimator::SetupError;
-use crate::estimator::pyramid::NEIGHBOURS;
-use crate::memory::chunk;
 use crate::native::hierarchical::grid::{CellGrid, LANES};
-use crate::simd::{InstructionSet, Instructions, Work};
+use motion_base::hierarchy::NEIGHBOURS;
+use motion_base::memory::chunk;
+use motion_base::simd::{InstructionSet, Instructions, Work};
 
 /// The weight of two cells with equal means.
 pub const LARGEST_WEIGHT: u8 = 16;

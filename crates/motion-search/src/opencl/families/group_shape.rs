@@ -4,12 +4,12 @@ use std::ffi::CStr;
 
 use bytemuck::{Pod, Zeroable};
 
-use super::super::device::OpenClDevice;
 use super::super::frame::Geometry;
 use super::super::kernel_family::BuildContext;
-use super::super::launcher::KernelObject;
-use super::super::program::KernelFile;
 use crate::estimator::SetupError;
+use crate::opencl::kernel_file::KernelFile;
+use motion_gpu::device::OpenClDevice;
+use motion_gpu::launcher::KernelObject;
 
 /// Local memory that a group uses at most.
 const LOCAL_MEMORY: usize = 48 << 10;

@@ -7,11 +7,11 @@
 use bytemuck::{Pod, Zeroable};
 
 use super::super::kernel_family::{BuildContext, KernelFamily, LaunchRequest, int};
-use super::super::launcher::{self, Arg, Buffer, Queue};
-use super::super::program::KernelFile;
 use super::pyramid::{LevelArg, Pass, PyramidMaker, SlotPlan};
-use crate::estimator::pyramid::{CELL, Preset};
 use crate::estimator::{Grid, SetupError};
+use crate::opencl::kernel_file::KernelFile;
+use motion_base::hierarchy::{CELL, Preset};
+use motion_gpu::launcher::{self, Arg, Buffer, Queue};
 
 /// Cells on a side of the tiles of `check_level`, `smooth` and the others with fields in local memory.
 const TILE: usize = 16;

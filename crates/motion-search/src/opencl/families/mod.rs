@@ -9,10 +9,10 @@ mod sub_sample;
 mod three_step;
 mod tiled;
 
-use super::device::{DeviceKind, OpenClDevice};
 use super::kernel_family::{BuildContext, KernelFamily};
 use crate::estimator::{Algorithm, Parameters, SetupError, SubSample, Window};
 use crate::tuning::Kernel;
+use motion_gpu::device::{DeviceKind, OpenClDevice};
 
 /// Bytes of an order key.
 const KEY: usize = size_of::<u64>();

@@ -6,10 +6,10 @@ use std::iter;
 use bytemuck::{Pod, Zeroable};
 
 use super::super::kernel_family::BuildContext;
-use super::super::launcher::{self, Arg, Buffer, KernelObject, Queue};
-use super::super::program::KernelFile;
-use crate::estimator::pyramid::{CELL, MOST_LEVELS, level_sizes};
 use crate::estimator::{SetupError, Window};
+use crate::opencl::kernel_file::KernelFile;
+use motion_base::hierarchy::{CELL, MOST_LEVELS, level_sizes};
+use motion_gpu::launcher::{self, Arg, Buffer, KernelObject, Queue};
 
 /// Samples of the planes outside a level on each side: `MARGIN` in `levels.cl`.
 const MARGIN: usize = 16;

@@ -1,9 +1,9 @@
 //! Sub-sample refinement of what another family has found (`kernels/sub_sample.cl`).
 
 use super::super::kernel_family::{BuildContext, KernelFamily, LaunchRequest};
-use super::super::launcher::{self, Buffer, KernelObject, Queue};
-use super::super::program::KernelFile;
 use crate::estimator::SetupError;
+use crate::opencl::kernel_file::KernelFile;
+use motion_gpu::launcher::{self, Buffer, KernelObject, Queue};
 
 /// Items of a group: smaller groups leave more of a GPU idle.
 const GROUP_ITEMS: usize = 128;

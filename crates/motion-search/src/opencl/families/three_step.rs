@@ -1,9 +1,9 @@
 //! Three-step search (`kernels/three_step.cl`): all steps in one launch, by groups or by single work-items.
 
 use super::super::kernel_family::{BuildContext, KernelFamily, LaunchRequest};
-use super::super::launcher::{self, Arg, KernelObject};
-use super::super::program::KernelFile;
 use crate::estimator::{SetupError, Window};
+use crate::opencl::kernel_file::KernelFile;
+use motion_gpu::launcher::{self, Arg, KernelObject};
 
 /// Items of a group of `three_step_group`, unless one block needs more.
 const GROUP_ITEMS: usize = 128;

@@ -5,10 +5,10 @@ use std::ops::RangeInclusive;
 
 use super::super::frame::sample_bytes;
 use super::super::kernel_family::{BuildContext, KernelFamily, LaunchRequest};
-use super::super::launcher::{self, Arg, KernelObject};
-use super::super::program::KernelFile;
 use super::group_shape::GroupShape;
 use crate::estimator::{Grid, Metric, Parameters, SetupError};
+use crate::opencl::kernel_file::KernelFile;
+use motion_gpu::launcher::{self, Arg, KernelObject};
 
 /// Bytes of a vector of four words, the kernel's unit of local memory.
 const VECTOR: usize = 16;

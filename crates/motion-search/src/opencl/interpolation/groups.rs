@@ -2,10 +2,10 @@
 
 use std::ffi::CStr;
 
-use super::super::device::{DeviceKind, OpenClDevice};
-use super::super::launcher::{self, Arg, KernelObject, LoadedProgram, Queue};
 use crate::estimator::SetupError;
 use crate::interpolation::BLOCK;
+use motion_gpu::device::{DeviceKind, OpenClDevice};
+use motion_gpu::launcher::{self, Arg, KernelObject, LoadedProgram, Queue};
 
 /// Items of a group of kernels without local memory, on two axes: of those that work on planes, and on lists.
 pub(super) const PLANE_GROUP: [usize; 2] = [32, 4];

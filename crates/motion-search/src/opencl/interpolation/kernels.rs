@@ -2,10 +2,6 @@
 
 use std::sync::Arc;
 
-use super::super::context::Context;
-use super::super::device::OpenClDevice;
-use super::super::launcher::{self, Arg, Buffer, Event, KernelObject, Queue};
-use super::super::program::{self, KernelFile};
 use super::groups::{ChoiceShape, GroupedKernel, PLANE_GROUP, candidates};
 use super::layout::{FrameShape, InterpolationLayout, PlanesShape};
 use super::patches::{DevicePatches, PatchKernel, PatchedPlanes};
@@ -14,6 +10,11 @@ use super::weighting::{LoneEndBuffers, WeightingKernels};
 use crate::compensation::Sampling;
 use crate::estimator::SetupError;
 use crate::interpolation::{FrameFormat, FrameQuality, Patch, Phase, block_of};
+use crate::opencl::kernel_file::KernelFile;
+use motion_gpu::context::Context;
+use motion_gpu::device::OpenClDevice;
+use motion_gpu::launcher::{self, Arg, Buffer, Event, KernelObject, Queue};
+use motion_gpu::program;
 
 /// What an error calls these kernels.
 pub(super) const NAME: &str = "interpolation";

@@ -2,9 +2,9 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::super::launcher::{Arg, Rectangle};
 use crate::estimator::Grid;
 use crate::interpolation::{FrameFormat, coarse_grid, found_grid, grid, halvings, is_like_luma};
+use motion_gpu::launcher::{Arg, Rectangle};
 
 /// Rows and planes begin at multiples of so many bytes. `prediction.cl` writes a row in parts of at most
 /// [`ROW_ALIGNMENT`].

@@ -13,10 +13,6 @@ use std::mem::{self, ManuallyDrop};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::context::Context;
-use super::device::OpenClDevice;
-use super::host::PinnedBlock;
-use super::launcher::{self, Buffer, DevicePlane, Event, Queue, QueueKind};
 use crate::compensation::{CompensationError, PlaneMut};
 use crate::estimator::{
     BlockHandle, EstimateError, Frame, FrameView, Launching, MotionVector, PlaneCopy, SetupError, copy_planes,
@@ -24,9 +20,13 @@ use crate::estimator::{
 use crate::interpolation::{
     FrameFormat, FrameMaker, FrameQuality, InterpolationError, LoadedPair, Patch, Phase, check_field,
 };
-use crate::pace::{PATIENCE, Pace};
 use kernels::{DeviceFrame, FramesAround, InterpolationKernels, kept_frames};
 use layout::InterpolationLayout;
+use motion_base::pace::{PATIENCE, Pace};
+use motion_gpu::context::Context;
+use motion_gpu::device::OpenClDevice;
+use motion_gpu::host::PinnedBlock;
+use motion_gpu::launcher::{self, Buffer, DevicePlane, Event, Queue, QueueKind};
 use search_frames::DeviceSearchFrames;
 
 /// The most frames that have begun: while one is downloaded, the next one is made.

@@ -2,14 +2,14 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::super::context::Context;
-use super::super::device::OpenClDevice;
-use super::super::launcher::{self, Arg, Buffer, Queue};
 use super::groups::{GroupedKernel, PLANE_GROUP};
 use super::layout::PlanesShape;
 use crate::compensation::Sampling;
 use crate::estimator::SetupError;
 use crate::interpolation::{MOST_PATCHES, Patch, PatchCopy, Phase};
+use motion_gpu::context::Context;
+use motion_gpu::device::OpenClDevice;
+use motion_gpu::launcher::{self, Arg, Buffer, Queue};
 
 /// The most samples of the masks of a pair of frames.
 pub(super) const MOST_MASK_SAMPLES: usize = MOST_PATCHES * 80 * 80;
@@ -85,7 +85,7 @@ impl PatchKernel {
     /// [`SetupError::DeviceUnsupported`].
     pub(super) fn new(
         device: &OpenClDevice,
-        program: &dyn super::super::launcher::LoadedProgram,
+        program: &dyn motion_gpu::launcher::LoadedProgram,
         halvings: u32,
         sample_bytes: usize,
     ) -> Result<Self, SetupError> {

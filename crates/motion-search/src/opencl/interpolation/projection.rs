@@ -2,13 +2,13 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::super::context::Context;
-use super::super::device::OpenClDevice;
-use super::super::launcher::{self, Arg, Buffer, LoadedProgram, Queue};
 use super::groups::{GroupedKernel, LIST_GROUP};
 use super::layout::{FrameShape, InterpolationLayout};
 use crate::estimator::{MotionVector, SetupError};
 use crate::interpolation::Phase;
+use motion_gpu::context::Context;
+use motion_gpu::device::OpenClDevice;
+use motion_gpu::launcher::{self, Arg, Buffer, LoadedProgram, Queue};
 
 /// A time in a pair of frames: field for field `Phase` in `interpolation.cl`.
 #[derive(Clone, Copy, Pod, Zeroable)]

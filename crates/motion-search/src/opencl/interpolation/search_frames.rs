@@ -4,16 +4,16 @@ use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::super::context::Context;
-use super::super::device::OpenClDevice;
-use super::super::frame::begin_copy;
-use super::super::host::PinnedBlock;
-use super::super::launcher::{self, Arg, Buffer, Queue, QueueKind, Rectangle};
-use super::super::program::{self, KernelFile};
 use super::groups::{GroupedKernel, PLANE_GROUP};
 use super::layout::InterpolationLayout;
 use crate::estimator::{BlockHandle, Frame, FrameSource, SetupError};
 use crate::interpolation::{FrameFormat, halved};
+use crate::opencl::kernel_file::KernelFile;
+use motion_gpu::context::{Context, begin_copy};
+use motion_gpu::device::OpenClDevice;
+use motion_gpu::host::PinnedBlock;
+use motion_gpu::launcher::{self, Arg, Buffer, Queue, QueueKind, Rectangle};
+use motion_gpu::program;
 
 /// Makes search frames on the device, and downloads them: the CPU tells scene cuts by them.
 pub(super) struct DeviceSearchFrames {

@@ -1,12 +1,12 @@
 //! The kernels that weigh vectors (`kernels/weighting.cl`), their buffers and their launches.
 
-use super::super::context::Context;
-use super::super::device::OpenClDevice;
-use super::super::launcher::{self, Arg, Buffer, KernelObject, LoadedProgram, Queue};
 use super::groups::{ChoiceShape, GroupedKernel, PLANE_GROUP};
 use super::layout::{FrameShape, InterpolationLayout};
 use crate::estimator::{Grid, SetupError};
 use crate::interpolation::HYPOTHESES;
+use motion_gpu::context::Context;
+use motion_gpu::device::OpenClDevice;
+use motion_gpu::launcher::{self, Arg, Buffer, KernelObject, LoadedProgram, Queue};
 
 /// What else counts with [`FrameQuality::High`](crate::interpolation::FrameQuality::High).
 pub(super) struct LoneEndBuffers<'a> {

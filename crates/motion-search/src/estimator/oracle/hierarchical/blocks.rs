@@ -2,8 +2,8 @@
 
 use super::cells::{CellVector, Cells};
 use crate::estimator::oracle::interpolation::Interpolated;
-use crate::estimator::pyramid::CELL;
 use crate::estimator::{FrameView, Grid, MotionField, MotionVector, Parameters};
+use motion_base::hierarchy::CELL;
 
 /// The vectors of the blocks of `grid`, `side` samples wide and high, from those of their cells.
 pub(super) fn vectors_of_blocks(grid: Grid, side: usize, vectors: &Cells<CellVector>) -> Cells<CellVector> {

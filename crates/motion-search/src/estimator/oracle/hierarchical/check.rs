@@ -2,7 +2,7 @@
 
 use super::cells::{CellIndex, CellVector, Cells};
 use super::level::{SearchLevel, likeness};
-use crate::estimator::pyramid::CELL;
+use motion_base::hierarchy::CELL;
 
 /// How often cells take vectors of their neighbours after the check.
 const REFILLS: usize = 8;

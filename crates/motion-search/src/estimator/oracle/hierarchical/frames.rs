@@ -1,7 +1,7 @@
 //! The frames of a pyramid.
 
-use crate::estimator::pyramid::level_sizes;
 use crate::estimator::{Frame, FrameView};
+use motion_base::hierarchy::level_sizes;
 
 /// The frame that is searched: eight bits of each sample.
 pub(crate) fn eight_bits(frame: &FrameView<'_>) -> Frame {

@@ -3,7 +3,7 @@
 use super::cells::{CellIndex, CellVector, Cells};
 use crate::estimator::Frame;
 use crate::estimator::oracle::interpolation::Interpolated;
-use crate::estimator::pyramid::{CELL, NEIGHBOURS, Preset};
+use motion_base::hierarchy::{CELL, NEIGHBOURS, Preset};
 
 const SIDE: i32 = CELL as i32;
 

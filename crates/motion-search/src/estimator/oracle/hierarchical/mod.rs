@@ -14,12 +14,12 @@ mod small_cells;
 #[cfg(test)]
 mod tests;
 
-use crate::estimator::pyramid::{CELL, Preset};
 use crate::estimator::{Frame, FrameView, MotionField, Parameters};
 use cells::{CellVector, Cells};
 use check::Check;
 pub(crate) use frames::eight_bits;
 use level::SearchLevel;
+use motion_base::hierarchy::{CELL, Preset};
 
 /// The field of hierarchical search.
 ///

@@ -2,7 +2,7 @@
 
 use super::cells::{CellIndex, CellVector, Cells};
 use super::level::{self, SearchLevel};
-use crate::estimator::pyramid::NEIGHBOURS;
+use motion_base::hierarchy::NEIGHBOURS;
 
 /// Units of refined vectors in a quarter sample.
 const UNITS: i32 = 16;

@@ -2,7 +2,7 @@
 
 use super::cells::{CellIndex, CellVector, Cells};
 use super::level::SearchLevel;
-use crate::estimator::pyramid::{COARSEST_RANGE, NEIGHBOURS, Preset};
+use motion_base::hierarchy::{COARSEST_RANGE, NEIGHBOURS, Preset};
 
 /// The vectors of the cells of `level`. `coarser` are those of the next coarser level, if there is one.
 pub(super) fn search(

@@ -5,9 +5,9 @@ use super::launch::{JobLauncher, Jobs};
 use crate::estimator::SetupError;
 use crate::opencl::families::{KEY, equal_part};
 use crate::opencl::kernel_family::{BuildContext, KernelFamily, LaunchRequest, int};
-use crate::opencl::launcher::{self, Arg, Buffer, Event, KernelObject};
-use crate::opencl::program::KernelFile;
+use crate::opencl::kernel_file::KernelFile;
 use crate::tuning::Kernel;
+use motion_gpu::launcher::{self, Arg, Buffer, Event, KernelObject};
 
 /// Work-items of a group that reduces costs: adjacent blocks, and shares of their jobs. Both are powers
 /// of two.

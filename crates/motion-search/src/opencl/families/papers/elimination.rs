@@ -11,8 +11,8 @@ use crate::opencl::families::equal_part;
 use crate::opencl::families::group_shape::GroupShape;
 use crate::opencl::frame::sample_bytes;
 use crate::opencl::kernel_family::{BuildContext, KernelFamily, LaunchRequest};
-use crate::opencl::launcher::{self, Arg, Buffer, KernelObject, QueueKind};
-use crate::opencl::program::KernelFile;
+use crate::opencl::kernel_file::KernelFile;
+use motion_gpu::launcher::{self, Arg, Buffer, KernelObject, QueueKind};
 
 /// Candidates of a run at most: as many as an item has bits for. Fewer on CPUs, whose compilers unroll for
 /// all items of a group at once.

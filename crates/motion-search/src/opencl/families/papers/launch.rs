@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use crate::estimator::SetupError;
 use crate::opencl::kernel_family::BuildContext;
-use crate::opencl::launcher::{self, Event, Queue, QueueKind};
-use crate::opencl::watch::Watch;
-use crate::pace;
 use crate::tuning::Launch;
+use motion_base::pace;
+use motion_gpu::launcher::{self, Event, Queue, QueueKind};
+use motion_gpu::watch::Watch;
 
 /// Consecutive jobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

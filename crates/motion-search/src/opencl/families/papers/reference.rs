@@ -4,9 +4,9 @@ use super::tile::WindowTile;
 use crate::estimator::SetupError;
 use crate::opencl::families::KEY;
 use crate::opencl::kernel_family::{BuildContext, KernelFamily, LaunchRequest, int};
-use crate::opencl::launcher::{self, Arg, KernelObject};
-use crate::opencl::program::KernelFile;
+use crate::opencl::kernel_file::KernelFile;
 use crate::tuning::Kernel;
+use motion_gpu::launcher::{self, Arg, KernelObject};
 
 /// Reads everything from global memory; the group has an item a candidate, unless the tuning has another
 /// size.

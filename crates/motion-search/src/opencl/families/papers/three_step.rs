@@ -4,8 +4,8 @@ use crate::estimator::SetupError;
 use crate::opencl::families::KEY;
 use crate::opencl::families::three_step::StepArgs;
 use crate::opencl::kernel_family::{BuildContext, KernelFamily, LaunchRequest};
-use crate::opencl::launcher::{self, Arg, Buffer, KernelObject};
-use crate::opencl::program::KernelFile;
+use crate::opencl::kernel_file::KernelFile;
+use motion_gpu::launcher::{self, Arg, Buffer, KernelObject};
 
 /// Candidates a step, including the centre.
 const CANDIDATES: usize = 9;

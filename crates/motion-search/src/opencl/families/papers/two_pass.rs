@@ -9,8 +9,8 @@ use super::tile::WindowTile;
 use crate::estimator::SetupError;
 use crate::opencl::families::{KEY, equal_part};
 use crate::opencl::kernel_family::{BuildContext, KernelFamily, LaunchRequest, int};
-use crate::opencl::launcher::{self, Arg, Buffer, KernelObject};
-use crate::opencl::program::KernelFile;
+use crate::opencl::kernel_file::KernelFile;
+use motion_gpu::launcher::{self, Arg, Buffer, KernelObject};
 
 /// Work-items of a group in the paper.
 const ITEMS: usize = 256;

@@ -1,0 +1,195 @@
+//! The choice of the instruction set.
+
+use std::fmt;
+
+#[cfg(target_arch = "aarch64")]
+use crate::simd::neon::Neon;
+#[cfg(any(not(target_arch = "x86_64"), feature = "portable"))]
+use crate::simd::portable::Portable;
+use crate::simd::{InstructionSet, Work};
+#[cfg(target_arch = "x86_64")]
+use crate::simd::{avx2::Avx2, avx512::Avx512, sse2::Sse2};
+use crate::{NATIVE, SetupError};
+
+/// An instruction set that the searches are compiled for. All find the same field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Level {
+    /// Plain Rust, for every CPU. On x86-64, where SSE2 is never slower, only the feature `portable` compiles it.
+    Portable,
+    /// AArch64 with NEON.
+    Neon,
+    /// Any x86-64.
+    Sse2,
+    /// x86-64 with AVX2.
+    Avx2,
+    /// x86-64 with the byte and word instructions of AVX-512, and VNNI where the CPU has it.
+    Avx512,
+}
+
+impl Level {
+    /// Every level, slowest first.
+    const ALL: [Level; 5] = [Level::Portable, Level::Neon, Level::Sse2, Level::Avx2, Level::Avx512];
+
+    /// The levels that this CPU has and this build is compiled for, slowest first.
+    pub fn available() -> impl Iterator<Item = Level> {
+        Self::ALL.into_iter().filter(|level| level.is_available())
+    }
+
+    /// The slowest level of this build, which every CPU of the architecture has.
+    pub const PLAINEST: Level = match cfg!(all(target_arch = "x86_64", not(feature = "portable"))) {
+        true => Level::Sse2,
+        false => Level::Portable,
+    };
+
+    /// The fastest level that is available.
+    pub fn best() -> Self {
+        Self::available().last().unwrap_or(Self::PLAINEST)
+    }
+
+    /// Whether this CPU has it and this build is compiled for it.
+    pub fn is_available(self) -> bool {
+        self.instructions().is_some()
+    }
+
+    /// The name in tables and lists of devices.
+    pub fn name(self) -> &'static str {
+        match self {
+            Level::Portable => "portable",
+            Level::Neon => "neon",
+            Level::Sse2 => "sse2",
+            Level::Avx2 => "avx2",
+            Level::Avx512 => "avx512",
+        }
+    }
+
+    /// The engine.
+    ///
+    /// # Errors
+    /// [`SetupError::DeviceUnsupported`] if this CPU lacks the instructions, or this build was not compiled for them.
+    pub fn required(self) -> Result<Instructions, SetupError> {
+        self.instructions().ok_or_else(|| SetupError::DeviceUnsupported {
+            wanted: NATIVE.into(),
+            reason: match self {
+                Level::Portable => "the feature portable of motion-search compiles plain Rust".into(),
+                _ => format!("this CPU does not have {self}"),
+            },
+        })
+    }
+
+    /// The engine, or `None` where this CPU lacks the instructions or this build was not compiled for them.
+    pub fn instructions(self) -> Option<Instructions> {
+        match self {
+            #[cfg(any(not(target_arch = "x86_64"), feature = "portable"))]
+            Level::Portable => Some(Instructions::Portable(Portable)),
+            #[cfg(not(any(not(target_arch = "x86_64"), feature = "portable")))]
+            Level::Portable => None,
+            #[cfg(target_arch = "aarch64")]
+            Level::Neon => Neon::new().map(Instructions::Neon),
+            #[cfg(target_arch = "x86_64")]
+            Level::Sse2 => Some(Instructions::Sse2(Sse2)),
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 => Avx2::new().map(Instructions::Avx2),
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => Avx512::new().map(Instructions::Avx512),
+            #[cfg(not(target_arch = "aarch64"))]
+            Level::Neon => None,
+            #[cfg(not(target_arch = "x86_64"))]
+            Level::Sse2 | Level::Avx2 | Level::Avx512 => None,
+        }
+    }
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// The engine of a [`Level`] that this CPU has.
+#[derive(Clone, Copy)]
+pub enum Instructions {
+    /// [`Level::Portable`].
+    #[cfg(any(not(target_arch = "x86_64"), feature = "portable"))]
+    Portable(Portable),
+    /// [`Level::Neon`].
+    #[cfg(target_arch = "aarch64")]
+    Neon(Neon),
+    /// [`Level::Sse2`].
+    #[cfg(target_arch = "x86_64")]
+    Sse2(Sse2),
+    /// [`Level::Avx2`].
+    #[cfg(target_arch = "x86_64")]
+    Avx2(Avx2),
+    /// [`Level::Avx512`].
+    #[cfg(target_arch = "x86_64")]
+    Avx512(Avx512),
+}
+
+impl Instructions {
+    /// Runs the compilation of `work` for these instructions, or for those that suffice: on a CPU with AVX-512 the one for
+    /// AVX2.
+    pub fn run<R, W: WorkForAll<R>>(self, work: W) -> R {
+        match self {
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon(engine) => engine.run(work),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2(engine) => engine.run(work),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512(engine) => engine.avx2().run(work),
+            #[cfg(any(not(target_arch = "x86_64"), feature = "portable"))]
+            Self::Portable(engine) => engine.run(work),
+            #[cfg(target_arch = "x86_64")]
+            _ => Sse2.run(work),
+        }
+    }
+
+    /// Runs the compilation of `work` for exactly these instructions, which full search gains by.
+    pub fn run_widest<R, W: WorkForAll<R>>(self, work: W) -> R {
+        self.run_compiled(work)
+    }
+
+    /// Runs the compilation of `work` for exactly these instructions.
+    pub fn run_compiled<R, W: WorkForAll<R>>(self, work: W) -> R {
+        match self {
+            #[cfg(any(not(target_arch = "x86_64"), feature = "portable"))]
+            Self::Portable(engine) => engine.run(work),
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon(engine) => engine.run(work),
+            #[cfg(target_arch = "x86_64")]
+            Self::Sse2(engine) => engine.run(work),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2(engine) => engine.run(work),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512(engine) => engine.run(work),
+        }
+    }
+
+    /// Runs `work` on samples of more than eight bits, for which no engine has instructions of its own: compiled for
+    /// AVX2 and for every CPU of the architecture alone, as a search takes the compiler seconds for each.
+    pub fn run_deep<R, W: WorkForAll<R>>(self, work: W) -> R {
+        #[cfg(target_arch = "x86_64")]
+        return self.run(work);
+        #[cfg(not(target_arch = "x86_64"))]
+        Portable.run(work)
+    }
+}
+
+/// Defines [`WorkForAll`] for the instruction sets of an architecture.
+macro_rules! work_for_all {
+    ($($engine:ty),+) => {
+        /// [`Work`] for all instruction sets of the architecture.
+        pub trait WorkForAll<R>: $(Work<$engine, R> +)+ {}
+
+        impl<R, W: $(Work<$engine, R> +)+> WorkForAll<R> for W {}
+    };
+}
+
+#[cfg(all(target_arch = "x86_64", not(feature = "portable")))]
+work_for_all!(Sse2, Avx2, Avx512);
+#[cfg(all(target_arch = "x86_64", feature = "portable"))]
+work_for_all!(Portable, Sse2, Avx2, Avx512);
+#[cfg(target_arch = "aarch64")]
+work_for_all!(Portable, Neon);
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+work_for_all!(Portable);

@@ -101,7 +101,8 @@ fn no_cuts_are_those_of_a_threshold_that_nothing_exceeds() {
         let made =
             |cuts: &str| run(&format!("motioninterpolate device=native quality={quality} {cuts}"), &frames);
         let off = made("scene-cut=off");
-        assert_eq!(off.1, 4, "{quality}");
+        // With `high` the last pair waits for the frame behind it.
+        assert_eq!(off.1, if quality == "high" { 3 } else { 4 }, "{quality}");
         assert!(off == made("scene-cut-threshold=100"), "{quality}");
     }
 }

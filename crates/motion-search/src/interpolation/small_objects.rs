@@ -134,6 +134,10 @@ impl SmallObjects {
         frames: [&FrameView<'_>; 2],
         field: &mut [MotionVector],
     ) -> Vec<Patch> {
+        // Most frames have none, and then a look at the field is enough.
+        if !self.regions.find_near(frames[0].size(), field) {
+            return Vec::new();
+        }
         for (ranges, frame) in self.ranges.iter_mut().zip(frames) {
             ranges.set(instructions, frame);
         }
@@ -172,15 +176,12 @@ fn replace_vectors(frames: FramePair<'_>, objects: &[Object<'_>], field: &mut [M
 fn patches(frames: FramePair<'_>, object: &Object<'_>) -> [Patch; 3] {
     let Object { from, to, motion, .. } = object;
     let way = subtract(*motion, to.background);
-    let [moved_first, moved_last] = [to.first, to.last].map(|corner| subtract(corner, way));
     let object_around = |reach: i32| {
-        let mut mask = Mask::empty(
-            [0, 1].map(|axis| from.first[axis].min(moved_first[axis]) - EDGE),
-            [0, 1].map(|axis| from.last[axis].max(moved_last[axis]) + EDGE),
-        );
         let moved = to.places().map(|place| subtract(place, way));
-        from.places().chain(moved).for_each(|place| mask.add_around(place, reach));
-        mask
+        let [moved_first, moved_last] = [to.first, to.last].map(|corner| subtract(corner, way));
+        let first = [0, 1].map(|axis| from.first[axis].min(moved_first[axis]));
+        let last = [0, 1].map(|axis| from.last[axis].max(moved_last[axis]));
+        mask_around(from.places().chain(moved), [first, last], reach)
     };
     let [inside, mut of_object] = [object_around(0), object_around(EDGE)];
     // Around the object is what it passes, which differs however little its edges may.
@@ -188,11 +189,7 @@ fn patches(frames: FramePair<'_>, object: &Object<'_>) -> [Patch; 3] {
         frames.difference(place, *motion) <= LEAST_DIFFERENCE
             || inside.has(place) && frames.mismatch(place, *motion) <= LEAST_DIFFERENCE
     });
-    let around = |region: &Region<'_>| {
-        let mut mask = Mask::empty(region.first.map(|at| at - EDGE), region.last.map(|at| at + EDGE));
-        region.places().for_each(|place| mask.add_around(place, EDGE));
-        mask
-    };
+    let around = |region: &Region<'_>| mask_around(region.places(), [region.first, region.last], EDGE);
     // Where the object is in both frames no frame shows the background.
     let [mut left, mut entered] = [around(from), around(to)];
     let all_left = left.clone();
@@ -203,4 +200,11 @@ fn patches(frames: FramePair<'_>, object: &Object<'_>) -> [Patch; 3] {
         Patch { mask: entered, motion: to.background, shown: Shown::Previous },
         Patch { mask: of_object, motion: *motion, shown: Shown::Nearer },
     ]
+}
+
+/// The samples at most `reach` away from `places`, which lie between two corners.
+fn mask_around(places: impl Iterator<Item = Way>, [first, last]: [Way; 2], reach: i32) -> Mask {
+    let mut mask = Mask::empty(first.map(|at| at - reach), last.map(|at| at + reach));
+    places.for_each(|place| mask.add_around(place, reach));
+    mask
 }

@@ -110,7 +110,8 @@ impl RegionSearch {
         })
     }
 
-    /// Those of two frames, in the order of their first samples; none if there are too many.
+    /// Those of two frames, in the order of their first samples, in the blocks that [`Self::find_near`] has marked; none if there
+    /// are too many.
     pub fn find(
         &mut self,
         instructions: Instructions,
@@ -119,9 +120,6 @@ impl RegionSearch {
     ) -> Vec<Region<'_>> {
         let (width, height) = frames.frames[0].size();
         let grid = grid(width, height);
-        if !self.find_near(grid, field) {
-            return Vec::new();
-        }
         instructions.run(Unexplained { search: self, frames, field, grid });
         let Some(found) = self.connect(grid, (width, height)) else { return Vec::new() };
         let Self { blocks, labels, samples } = self;
@@ -139,7 +137,8 @@ impl RegionSearch {
     }
 
     /// Marks the blocks that may show small objects, and those beside them. Returns whether there are any, and not too many.
-    fn find_near(&mut self, Grid { columns, rows }: Grid, field: &[MotionVector]) -> bool {
+    pub fn find_near(&mut self, (width, height): (usize, usize), field: &[MotionVector]) -> bool {
+        let Grid { columns, rows } = grid(width, height);
         self.blocks.fill(BlockState::default());
         let mean = field.iter().map(|vector| u64::from(vector.cost)).sum::<u64>() / field.len().max(1) as u64;
         let is_cheap = |vector: &MotionVector| u64::from(vector.cost) < mean + u64::from(LEAST_COST);

@@ -57,6 +57,9 @@ pub(super) const BETTER: u32 = 8;
 /// moved, and how it lies between samples need not be the same in both frames.
 pub(super) const PLAINER: i32 = 4;
 
+/// The same for a region that is split: one that is no object at all is split all the more easily by mismatches.
+pub(super) const MUCH_PLAINER: i32 = 16;
+
 /// About how many samples of a region are compared to find out whether two places of an object share it.
 pub(super) const TRIED_SAMPLES: usize = 128;
 

@@ -7,7 +7,7 @@ use super::super::patches::{Mask, Patch, Shown};
 use super::super::rules::{BLOCK, grid, halvings};
 use super::super::small_objects::{
     AROUND, BETTER, BLOCKS_A_SUSPECT, EDGE, GAP, LEAST_COST, LEAST_DIFFERENCE, LEAST_SAMPLES, MOST_OBJECTS,
-    MOST_REGIONS, MOST_SIDE, MOST_UNLIKE, PLAINER, REACH, TRIED_SAMPLES,
+    MOST_REGIONS, MOST_SIDE, MOST_UNLIKE, MUCH_PLAINER, PLAINER, REACH, TRIED_SAMPLES,
 };
 use crate::compensation::Sampling;
 use crate::estimator::{Frame, FrameView, Grid, MotionVector};
@@ -235,8 +235,30 @@ impl SearchedPair<'_> {
         self.contrast(0, region, [0, 0]) - self.contrast(1, region, region.background)
     }
 
+    /// Whether the contrast of the background of an object that moves from one region to another is so much less than its own.
+    fn is_background_plainer(&self, [from, to]: [&DefinedRegion; 2], times: i32) -> bool {
+        let in_frame = |frame: usize, region: &DefinedRegion| {
+            self.contrast(frame, region, if frame == 0 { [0, 0] } else { region.background })
+        };
+        times * in_frame(1, from) <= in_frame(0, from) && times * in_frame(0, to) <= in_frame(1, to)
+    }
+
     /// The regions that an object leaves and enters that moves by less than its size, if `regions` show one.
     fn split(&self, regions: &[&DefinedRegion]) -> Option<[DefinedRegion; 2]> {
+        let is_plain =
+            |parts: &[DefinedRegion; 2]| self.is_background_plainer(parts.each_ref(), MUCH_PLAINER);
+        let by_differences = self.split_by(regions, |place, motion| self.difference(place, motion));
+        let by_mismatches =
+            || self.split_by(regions, |place, motion| self.mismatch(place, motion)).filter(is_plain);
+        by_differences.or_else(by_mismatches)
+    }
+
+    /// The same by how badly a sample of the previous frame and that of the next one so much further match.
+    fn split_by(
+        &self,
+        regions: &[&DefinedRegion],
+        unlikeness: impl Fn(Offset, Offset) -> i32,
+    ) -> Option<[DefinedRegion; 2]> {
         let background = regions[0].background;
         let all = DefinedRegion {
             samples: regions.iter().flat_map(|region| region.samples.clone()).collect(),
@@ -263,18 +285,18 @@ impl SearchedPair<'_> {
         let between: HashSet<_> = by_columns.intersection(&by_rows).copied().collect();
         let tried: Vec<_> =
             all.samples.iter().copied().step_by(all.samples.len() / TRIED_SAMPLES + 1).collect();
-        let left: u32 = tried.iter().map(|&place| self.difference(place, background) as u32).sum();
+        let left: u32 = tried.iter().map(|&place| unlikeness(place, background) as u32).sum();
         let cost = |way: Offset| {
             let motion = add(way, background);
             let of_sample = |&place: &Offset| {
                 let mut all = Vec::new();
                 if between.contains(&add(place, way)) {
-                    all.push(self.difference(place, motion));
+                    all.push(unlikeness(place, motion));
                 }
                 if between.contains(&subtract(place, way)) {
-                    all.push(self.difference(subtract(place, way), motion));
+                    all.push(unlikeness(subtract(place, way), motion));
                 }
-                all.into_iter().min().unwrap_or(self.difference(place, background)) as u32
+                all.into_iter().min().unwrap_or(unlikeness(place, background)) as u32
             };
             tried.iter().map(of_sample).sum::<u32>()
         };
@@ -284,7 +306,7 @@ impl SearchedPair<'_> {
                 between.contains(&place)
                     && between.contains(&other)
                     && (of_region.contains(&place) || of_region.contains(&other))
-                    && self.difference(place, add(way, background)) <= LEAST_DIFFERENCE.into()
+                    && unlikeness(place, add(way, background)) <= LEAST_DIFFERENCE.into()
             };
             let from: Vec<_> = rectangle(first, last).filter(is_left).collect();
             let to = from.iter().map(|&place| add(place, way)).collect();
@@ -323,10 +345,7 @@ impl SearchedPair<'_> {
             return None;
         }
         let middle = [0, 1].map(|axis| (to_first[axis] + to_last[axis] - first[axis] - last[axis]) >> 1);
-        let contrasts = [from, to]
-            .map(|region| [self.contrast(0, region, [0, 0]), self.contrast(1, region, region.background)]);
-        let is_plain =
-            PLAINER * contrasts[0][1] <= contrasts[0][0] && PLAINER * contrasts[1][0] <= contrasts[1][1];
+        let is_plain = self.is_background_plainer([from, to], PLAINER);
         let sum = |places: &[Offset], motion: Offset| -> u32 {
             let of =
                 |place| if is_plain { self.mismatch(place, motion) } else { self.difference(place, motion) };

@@ -53,9 +53,7 @@ fn found(frames: FramePair<'_>, [from, to]: [&Region<'_>; 2]) -> Option<(Way, u3
     if !are_alike(from.count(), to.count()) || !are_sides_alike(0) || !are_sides_alike(1) {
         return None;
     }
-    let is_plain = [from.contrast, [to.contrast[1], to.contrast[0]]]
-        .into_iter()
-        .all(|[object, background]| PLAINER * background <= object);
+    let is_plain = [from, to].into_iter().all(|region| region.is_background_plainer(PLAINER));
     let cost_of = |place: Way, motion: Way| {
         u32::from(if is_plain { frames.mismatch(place, motion) } else { frames.difference(place, motion) })
     };

@@ -61,6 +61,12 @@ impl<'a> Region<'a> {
         self.contrast[0] - self.contrast[1]
     }
 
+    /// Whether the contrast of what is behind the object is at most one part of `times` of the object's.
+    pub fn is_background_plainer(&self, times: i32) -> bool {
+        let [first, second] = self.contrast;
+        times * first.min(second) <= first.max(second)
+    }
+
     /// Where its samples are.
     #[inline]
     pub fn places(&self) -> impl Iterator<Item = Way> {

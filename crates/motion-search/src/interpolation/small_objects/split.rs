@@ -4,17 +4,33 @@ use std::borrow::Cow;
 
 use super::regions::Region;
 use super::{
-    BETTER, FramePair, GAP, LEAST_DIFFERENCE, LEAST_SAMPLES, MOST_SIDE, TRIED_SAMPLES, Way, add, subtract,
+    BETTER, FramePair, GAP, LEAST_DIFFERENCE, LEAST_SAMPLES, MOST_SIDE, MUCH_PLAINER, TRIED_SAMPLES, Way,
+    add, subtract,
 };
 
 /// The two regions that an object leaves and enters, if `regions` show the places of one that moves by less than its size.
 pub(super) fn split<'a>(frames: FramePair<'_>, regions: &[&Region<'_>]) -> Option<[Region<'a>; 2]> {
     let span = Span::of(regions)?;
+    let by = |cost: &dyn Fn(Way, Way) -> u8| best_split(frames, regions, &span, cost);
+    // What is thin lies otherwise between samples in each frame. Only before a plain background is it known all the same.
+    let is_plain =
+        |parts: &[Region<'_>; 2]| parts.iter().all(|part| part.is_background_plainer(MUCH_PLAINER));
+    by(&|place, motion| frames.difference(place, motion))
+        .or_else(|| by(&|place, motion| frames.mismatch(place, motion)).filter(is_plain))
+}
+
+/// The best split by how badly the sample of the previous frame at a place matches that of the next frame so much further.
+fn best_split<'a>(
+    frames: FramePair<'_>,
+    regions: &[&Region<'_>],
+    span: &Span,
+    cost: &dyn Fn(Way, Way) -> u8,
+) -> Option<[Region<'a>; 2]> {
     let background = regions[0].background;
     let count: i32 = regions.iter().map(|region| region.count()).sum();
     let places = || regions.iter().flat_map(|region| region.places());
     let tried = || places().step_by(count as usize / TRIED_SAMPLES + 1);
-    let unexplained = |place: Way| u32::from(frames.difference(place, background));
+    let unexplained = |place: Way| u32::from(cost(place, background));
     let reach = span.size.map(|length| (length as i32 + GAP) / 2);
     let mut least = tried().map(unexplained).sum::<u32>() / BETTER + 1;
     let mut best = None;
@@ -24,18 +40,18 @@ pub(super) fn split<'a>(frames: FramePair<'_>, regions: &[&Region<'_>]) -> Optio
             let motion = add(way, background);
             // A sample shows the object before it moves, or after.
             let cost_of = |place: Way| {
-                let of = |from: Way, other: Way| span.has(other).then(|| frames.difference(from, motion));
+                let of = |from: Way, other: Way| span.has(other).then(|| cost(from, motion));
                 let before = of(place, add(place, way));
                 let after = of(subtract(place, way), subtract(place, way));
                 before.into_iter().chain(after).map(u32::from).min().unwrap_or_else(|| unexplained(place))
             };
-            let mut cost = 0;
+            let mut sum = 0;
             let is_better = tried().all(|place| {
-                cost += cost_of(place);
-                cost < least
+                sum += cost_of(place);
+                sum < least
             });
-            if is_better && let Some(parts) = parts(frames, background, &span, way) {
-                (best, least) = (Some(parts), cost);
+            if is_better && let Some(parts) = parts(frames, background, span, way, cost) {
+                (best, least) = (Some(parts), sum);
             }
         }
     }
@@ -43,14 +59,20 @@ pub(super) fn split<'a>(frames: FramePair<'_>, regions: &[&Region<'_>]) -> Optio
 }
 
 /// The regions that an object leaves and enters if it moves so, and if that is what it does.
-fn parts<'a>(frames: FramePair<'_>, background: Way, span: &Span, way: Way) -> Option<[Region<'a>; 2]> {
+fn parts<'a>(
+    frames: FramePair<'_>,
+    background: Way,
+    span: &Span,
+    way: Way,
+    cost: &dyn Fn(Way, Way) -> u8,
+) -> Option<[Region<'a>; 2]> {
     let motion = add(way, background);
     let is_left = |&place: &Way| {
         let other = add(place, way);
         span.has(place)
             && span.has(other)
             && (span.is_of_region(place) || span.is_of_region(other))
-            && frames.difference(place, motion) <= LEAST_DIFFERENCE
+            && cost(place, motion) <= LEAST_DIFFERENCE
     };
     let left: Vec<_> = span.rectangle().filter(is_left).collect();
     if left.len() < LEAST_SAMPLES {

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::blend::{Fraction, copy_rows, copy_run, interpolate_run, subtract};
-use super::measure::{BAND_BYTES, check_depths, squared_error_of_row};
-use super::six_tap::interpolate_rows;
-use super::{Compensated, CompensationError, Field, PlaneMut, Sampling, SquaredError, deep};
-use crate::estimator::{Frame, FrameView, MotionVector, Parameters, SampleFormat};
+use super::measure::{BAND_BYTES, check_depths};
+use super::residual::FinishedBand;
+use super::{Compensated, CompensationError, Field, PlaneMut, Sampling, SquaredError};
+use crate::estimator::{Frame, FrameView, MotionVector, Parameters};
+use motion_base::sampling::PlanePrediction;
+use motion_base::simd::Instructions;
 
 /// Predicts a plane from the plane `reference` of the reference frame and writes it to `out`.
 ///
@@ -23,7 +24,8 @@ pub fn predict(
     field.check(sampling, reference)?;
     field.check(sampling, &out.view())?;
     check_depths(reference, &out.view())?;
-    RowJob { field, sampling, reference, format: out.view().format(), then: None }.run(out);
+    let prediction = PlanePrediction { field, sampling, reference, format: out.view().format() };
+    PlaneJob { prediction, instructions: Instructions::best(), then: None }.run(out);
     Ok(())
 }
 
@@ -44,8 +46,9 @@ pub fn compensate(
     field.check(sampling, &out.view())?;
     check_depths(reference, current)?;
     check_depths(reference, &out.view())?;
-    let (format, then) = (out.view().format(), Some((current, output, measured)));
-    let sum = RowJob { field, sampling, reference, format, then }.run(out);
+    let prediction = PlanePrediction { field, sampling, reference, format: out.view().format() };
+    let then = Some((current, output, measured));
+    let sum = PlaneJob { prediction, instructions: Instructions::best(), then }.run(out);
     let samples = if measured { current.width() * current.height() } else { 0 };
     Ok(SquaredError { sum, samples: samples as u64 })
 }
@@ -71,163 +74,45 @@ pub fn predict_luma(
     Frame::with_format(Arc::new(samples), (width, height), row, format).map_err(|_| too_large())
 }
 
-/// Predicts `out.len() / stride` rows of luma from row `first` on, samples without bits below them, in one thread. `field`
-/// may go beyond `reference`, whose edge samples repeat.
-pub(crate) fn predict_luma_rows(
-    field: &Field<'_>,
-    reference: &FrameView<'_>,
-    first: usize,
-    out: &mut [u8],
-    stride: usize,
-) {
-    let format = reference.format().normal();
-    let job = RowJob { field, sampling: Sampling::LUMA, reference, format, then: None };
-    band_work()(&job, first, out, stride);
-}
-
 /// The compensation of one plane.
-struct RowJob<'a> {
-    field: &'a Field<'a>,
-    sampling: Sampling,
-    reference: &'a FrameView<'a>,
-    /// The format of what is written.
-    format: SampleFormat,
+struct PlaneJob<'a> {
+    prediction: PlanePrediction<'a>,
+    instructions: Instructions,
     /// The current plane, what to write, and whether to measure; `None` to write the prediction only.
     then: Option<(&'a FrameView<'a>, Compensated, bool)>,
 }
 
-/// Compensates a band of rows: the job, the band's first row in the plane, its bytes and the stride.
-/// Returns the sum of squared differences, or 0 if it is not measured.
-type BandWork = fn(&RowJob<'_>, usize, &mut [u8], usize) -> u64;
-
-impl RowJob<'_> {
+impl PlaneJob<'_> {
     fn run(&self, out: &mut PlaneMut<'_>) -> u64 {
-        let (stride, work) = (out.stride(), band_work());
+        let stride = out.stride();
         let rows = (BAND_BYTES / stride).max(1);
         let bytes = out.bytes_mut();
         if bytes.len() <= rows * stride {
-            return work(self, 0, bytes, stride);
+            return self.work_on_band(0, bytes, stride);
         }
-        let band = |(index, band): (usize, &mut [u8])| work(self, index * rows, band, stride);
+        let band = |(index, band): (usize, &mut [u8])| self.work_on_band(index * rows, band, stride);
         bytes.par_chunks_mut(rows * stride).enumerate().map(band).sum()
     }
-}
 
-/// The function for a band, compiled from the same source for the instruction sets of this CPU.
-fn band_work() -> BandWork {
-    #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx2") {
-        #[target_feature(enable = "avx2")]
-        fn compiled(job: &RowJob<'_>, first: usize, band: &mut [u8], stride: usize) -> u64 {
-            work_on_band(job, first, band, stride)
+    /// Compensates the rows of `band`, which begin `stride` bytes apart, starting with row `first` of the plane. Returns the sum
+    /// of squared differences, or 0 if it is not measured.
+    fn work_on_band(&self, first: usize, band: &mut [u8], stride: usize) -> u64 {
+        self.prediction.write_rows(self.instructions, first, band, stride);
+        let Some((current, output, measured)) = self.then else { return 0 };
+        if !measured && output == Compensated::Prediction {
+            return 0;
         }
-
-        // SAFETY: the closure is returned only after AVX2 was detected.
-        return |job, first, band, stride| unsafe { compiled(job, first, band, stride) };
-    }
-    portable_band
-}
-
-fn portable_band(job: &RowJob<'_>, first: usize, band: &mut [u8], stride: usize) -> u64 {
-    work_on_band(job, first, band, stride)
-}
-
-#[inline(always)]
-fn work_on_band(job: &RowJob<'_>, first: usize, band: &mut [u8], stride: usize) -> u64 {
-    let &RowJob { field, sampling, reference, format, then } = job;
-    if format.depth() > 8 {
-        let planes = (reference, format);
-        if sampling.interleaved {
-            deep::predict_pixels::<2>(field, sampling, planes, first, band, stride);
-        } else {
-            deep::predict_pixels::<1>(field, sampling, planes, first, band, stride);
-        }
-    } else if sampling.interleaved {
-        predict_pixels::<2>(field, sampling, reference, first, band, stride);
-    } else {
-        predict_pixels::<1>(field, sampling, reference, first, band, stride);
-    }
-    let Some((current, output, measured)) = then else { return 0 };
-    let mut sum = 0;
-    for (row, prediction) in band.chunks_mut(stride).enumerate() {
-        let (of_current, current) = (current.format(), current.row(first + row));
-        let prediction = &mut prediction[..current.len()];
-        if format.depth() > 8 {
-            let error = deep::finish_row((current, of_current), (prediction, format), output);
-            sum += if measured { error } else { 0 };
-            continue;
-        }
-        if measured {
-            sum += squared_error_of_row(current, prediction);
-        }
-        if output == Compensated::Residual {
-            subtract(current, prediction);
-        }
-    }
-    sum
-}
-
-/// Predicts the rows of `band`, starting with row `first` of the plane, in pixels of `P` bytes.
-#[inline(always)]
-fn predict_pixels<const P: usize>(
-    field: &Field<'_>,
-    sampling: Sampling,
-    reference: &FrameView<'_>,
-    first: usize,
-    band: &mut [u8],
-    stride: usize,
-) {
-    let rows = band.len().div_ceil(stride);
-    let mut y = first;
-    while y < first + rows {
-        let (end, vectors) = field.row_of_blocks(sampling, y);
-        let end = end.min(first + rows);
-        let mut column = 0;
-        // Neighbouring blocks with the same vector are predicted together.
-        for run in vectors.chunk_by(|a, b| (a.x, a.y) == (b.x, b.y)) {
-            let samples = field.samples(sampling, column..column + run.len());
-            column += run.len();
-            let (x, dy) = field.eighths(sampling, run[0]);
-            let left = samples.start as isize + (x >> 3);
-            let fraction = Fraction { x: (x & 7) as u16, y: (dy & 7) as u16 };
-            let above = y as isize + (dy >> 3);
-            let (width, height) = (reference.width() / P, reference.height());
-            let is_inside = left >= 0
-                && left as usize + samples.len() <= width
-                && above >= 0
-                && above as usize + (end - y) <= height;
-            let out = &mut band[(y - first) * stride + samples.start * P..];
-            if is_inside && fraction.is_none() {
-                let from = &reference.as_bytes()[above as usize * reference.stride() + left as usize * P..];
-                let length = samples.len() * P;
-                copy_rows((from, reference.stride()), (out, stride), length, end - y);
-                continue;
-            }
-            if sampling.is_full() && !fraction.is_none() {
-                let quarters = (4 * samples.start as isize + x / 2, 4 * y as isize + dy / 2);
-                let length = samples.len() * P;
-                interpolate_rows::<P>(reference, quarters, (out, stride), (length, end - y));
-                continue;
-            }
-            let row = |y: isize| reference.row(y.clamp(0, height as isize - 1) as usize);
-            for (above, out) in (above..).zip(out.chunks_mut(stride)).take(end - y) {
-                let out = &mut out[..samples.len() * P];
-                if fraction.is_none() {
-                    copy_run::<P>(row(above), left, out);
-                } else {
-                    interpolate_run::<P>(row(above), row(above + 1), left, fraction, out);
-                }
-            }
-        }
-        y = end;
+        let format = self.prediction.format;
+        self.instructions.run(FinishedBand { current, format, output, measured, first, band, stride })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use motion_base::simd::Level;
 
-    /// The integration tests run only the version selected for this CPU; this test runs both.
+    /// The integration tests run only the version selected for this CPU; this test runs all.
     #[test]
     fn every_compilation_gives_the_same() {
         let size = (150, 61);
@@ -245,18 +130,24 @@ mod tests {
             let field = Field::new(size, (8, 8), &vectors).unwrap();
             for output in [Compensated::Prediction, Compensated::Residual] {
                 let then = Some((&current, output, true));
-                let format = reference.format();
-                let job = RowJob { field: &field, sampling, reference: &reference, format, then };
-                let done = |work: BandWork| {
+                let (field, reference, format) = (&field, &reference, reference.format());
+                let prediction = PlanePrediction { field, sampling, reference, format };
+                let done = |level: Level| {
+                    let instructions = level.required().unwrap();
                     let mut bytes = vec![0; width * height];
-                    let sum = work(&job, 0, &mut bytes, width);
-                    (sum, bytes)
+                    let job = PlaneJob { prediction, instructions, then };
+                    (job.work_on_band(0, &mut bytes, width), bytes)
                 };
-                assert!(done(portable_band) == done(band_work()));
-                let prediction = crate::compensation::oracle::predict(&field, sampling, &reference).unwrap();
-                if output == Compensated::Prediction {
-                    assert!(done(portable_band).1 == prediction.view().as_bytes());
-                }
+                let plainest = done(Level::PLAINEST);
+                assert!(Level::available().all(|level| done(level) == plainest));
+                let prediction = crate::compensation::oracle::predict(field, sampling, reference).unwrap();
+                let residual = crate::compensation::oracle::residual(&current, &prediction.view()).unwrap();
+                let error = crate::compensation::oracle::squared_error(&current, &prediction.view()).unwrap();
+                let expected = match output {
+                    Compensated::Prediction => prediction,
+                    Compensated::Residual => residual,
+                };
+                assert!(plainest == (error, expected.view().as_bytes().to_vec()));
             }
         }
     }

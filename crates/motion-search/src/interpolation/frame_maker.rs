@@ -6,6 +6,9 @@ use crate::estimator::{
     BlockHandle, EstimateError, Frame, FrameView, Launching, MotionVector, Parameters, SampleFormat,
     SetupError,
 };
+use motion_base::sampling::check_plane;
+#[cfg(feature = "opencl")]
+use motion_base::sampling::check_size;
 
 /// What the frames are that are loaded and made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,33 +99,6 @@ impl FrameFormat {
     pub(crate) fn check(&self, index: usize, plane: &FrameView<'_>) -> Result<(), CompensationError> {
         check_plane(plane, self.plane_size(index), self.samples.depth())
     }
-}
-
-/// Checks that `plane` has this size and depth.
-///
-/// # Errors
-/// [`CompensationError::PlaneSize`], [`CompensationError::BitDepth`].
-pub(super) fn check_plane(
-    plane: &FrameView<'_>,
-    size: (usize, usize),
-    depth: u32,
-) -> Result<(), CompensationError> {
-    check_size(plane.size(), size, [plane.format().depth(), depth])
-}
-
-/// Checks that a plane has the `wanted` size and depth.
-fn check_size(
-    (width, height): (usize, usize),
-    wanted: (usize, usize),
-    [depth, wanted_depth]: [u32; 2],
-) -> Result<(), CompensationError> {
-    if (width, height) != wanted {
-        return Err(CompensationError::PlaneSize(wanted.0, wanted.1, width, height));
-    }
-    if depth != wanted_depth {
-        return Err(CompensationError::BitDepth(wanted_depth, depth));
-    }
-    Ok(())
 }
 
 /// How much is done for the frames that are made.

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::frame_maker::check_plane;
 use super::rules::halved;
 use crate::compensation::CompensationError;
 use crate::estimator::{Frame, FrameView, RecordPool, SetupError};
 use motion_base::memory;
+use motion_base::sampling::check_plane;
 use motion_base::simd::{InstructionSet, Instructions, Work};
 
 /// Rows that a task makes: with fewer, starting the task costs more than it saves.

@@ -1,3 +1,7 @@
+//! Planes that do not fit.
+
+use crate::FrameView;
+
 /// Why a plane cannot be predicted or compared.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -18,4 +22,34 @@ pub enum CompensationError {
     #[error("{needed} vectors are needed, got {present}")]
     #[allow(missing_docs)]
     FieldSize { needed: usize, present: usize },
+}
+
+/// Checks that `plane` has this size and depth.
+///
+/// # Errors
+/// [`CompensationError::PlaneSize`], [`CompensationError::BitDepth`].
+pub fn check_plane(
+    plane: &FrameView<'_>,
+    size: (usize, usize),
+    depth: u32,
+) -> Result<(), CompensationError> {
+    check_size(plane.size(), size, [plane.format().depth(), depth])
+}
+
+/// Checks that a plane of this size has the `wanted` one, and of two depths that the second is the wanted one too.
+///
+/// # Errors
+/// As [`check_plane`].
+pub fn check_size(
+    (width, height): (usize, usize),
+    wanted: (usize, usize),
+    [depth, wanted_depth]: [u32; 2],
+) -> Result<(), CompensationError> {
+    if (width, height) != wanted {
+        return Err(CompensationError::PlaneSize(wanted.0, wanted.1, width, height));
+    }
+    if depth != wanted_depth {
+        return Err(CompensationError::BitDepth(wanted_depth, depth));
+    }
+    Ok(())
 }

@@ -1,7 +1,7 @@
 //! Prediction at quarter samples by the luma interpolation of H.264, a strip of pixels with one vector at a time.
 
 use super::blend::copy_run;
-use crate::estimator::{FrameView, half_samples_around};
+use crate::{FrameView, half_samples_around};
 
 /// Pixels of a strip.
 const WIDTH: usize = 32;

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::CompensationError;
-use crate::estimator::{FrameView, MotionVector, Parameters, UNITS_PER_SAMPLE};
+use crate::{FrameView, MotionVector, Parameters, UNITS_PER_SAMPLE};
 
 /// The sampling of a plane relative to luma.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -102,24 +102,24 @@ impl<'a> Field<'a> {
     }
 
     /// Luma samples per row and rows of the frame.
-    pub(crate) fn frame_size(&self) -> (usize, usize) {
+    pub fn frame_size(&self) -> (usize, usize) {
         (self.width, self.height)
     }
 
     /// Luma samples per row and rows of a block.
-    pub(crate) fn block_size(&self) -> (usize, usize) {
+    pub fn block_size(&self) -> (usize, usize) {
         (self.block_width, self.block_height)
     }
 
     /// The vector of a block; of the nearest one where there is no such column or row.
-    pub(crate) fn block(&self, column: usize, row: usize) -> MotionVector {
+    pub fn block(&self, column: usize, row: usize) -> MotionVector {
         let (column, rows) = (column.min(self.columns - 1), self.vectors.len() / self.columns);
         self.vectors[row.min(rows - 1) * self.columns + column]
     }
 
     /// `units` of the vectors in `parts` of a luma sample, halves rounded away from zero.
     #[inline]
-    pub(crate) fn rounded(&self, units: i16, parts: i64) -> i32 {
+    pub fn rounded(&self, units: i16, parts: i64) -> i32 {
         let scale = i64::from(self.scale);
         let doubled = 2 * parts * i64::from(units).abs() + scale;
         (doubled / (2 * scale) * i64::from(units.signum())) as i32
@@ -128,13 +128,13 @@ impl<'a> Field<'a> {
     /// `vector` in eighths of the samples of a plane: an even number where the plane has all of luma's columns or rows,
     /// as the vector is rounded to quarter luma samples, halves away from zero.
     #[inline]
-    pub(super) fn eighths(&self, sampling: Sampling, vector: MotionVector) -> (isize, isize) {
+    pub fn eighths(&self, sampling: Sampling, vector: MotionVector) -> (isize, isize) {
         let eighths = |units: i16, halved: bool| (self.rounded(units, 4) as isize) << usize::from(!halved);
         (eighths(vector.x, sampling.halved_x), eighths(vector.y, sampling.halved_y))
     }
 
     /// Checks that `plane` has the size of such a plane of the field's frame.
-    pub(super) fn check(&self, sampling: Sampling, plane: &FrameView<'_>) -> Result<(), CompensationError> {
+    pub fn check(&self, sampling: Sampling, plane: &FrameView<'_>) -> Result<(), CompensationError> {
         let (width, height) = sampling.plane_size(self.width, self.height);
         if (plane.width(), plane.height()) == (width, height) {
             Ok(())
@@ -144,19 +144,19 @@ impl<'a> Field<'a> {
     }
 
     /// What the vector of the block that holds the luma sample at `(x, y)` leads to from there, in quarter samples.
-    pub(crate) fn position_in_quarters(&self, x: usize, y: usize) -> (i32, i32) {
+    pub fn position_in_quarters(&self, x: usize, y: usize) -> (i32, i32) {
         let vector = self.quarters(self.vector_at(Sampling::LUMA, x, y));
         (4 * x as i32 + vector.0, 4 * y as i32 + vector.1)
     }
 
     /// `vector` in quarter luma samples.
-    pub(crate) fn quarters(&self, vector: MotionVector) -> (i32, i32) {
+    pub fn quarters(&self, vector: MotionVector) -> (i32, i32) {
         let (x, y) = self.eighths(Sampling::LUMA, vector);
         ((x / 2) as i32, (y / 2) as i32)
     }
 
     /// The vector of the block that holds the sample at `(x, y)` of a plane.
-    pub(super) fn vector_at(&self, sampling: Sampling, x: usize, y: usize) -> MotionVector {
+    pub fn vector_at(&self, sampling: Sampling, x: usize, y: usize) -> MotionVector {
         let column = (x << usize::from(sampling.halved_x)) / self.block_width;
         let row = (y << usize::from(sampling.halved_y)) / self.block_height;
         self.vectors[row * self.columns + column]

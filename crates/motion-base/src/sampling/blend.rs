@@ -158,12 +158,3 @@ fn blend_weighted(around: [&[u8]; 4], weights: [u16; 4], out: &mut [u8], length:
         out[i] = ((sum + 32) >> 6) as u8;
     }
 }
-
-/// Replaces the prediction by `current - prediction + 128`, clipped to 0 … 255.
-#[inline(always)]
-pub(super) fn subtract(current: &[u8], prediction: &mut [u8]) {
-    for (prediction, &current) in prediction.iter_mut().zip(current) {
-        let difference = i16::from(current) - i16::from(*prediction) + 128;
-        *prediction = difference.clamp(0, 255) as u8;
-    }
-}

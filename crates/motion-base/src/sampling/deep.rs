@@ -2,9 +2,8 @@
 //! from their format once for a strip, and computed with in 32 bits.
 
 use super::blend::Fraction;
-use super::oracle::residual_of;
-use super::{Compensated, Field, Sampling};
-use crate::estimator::{FrameView, SampleFormat, half_samples_around, six_taps};
+use super::{Field, Sampling};
+use crate::{FrameView, SampleFormat, half_samples_around, six_taps};
 
 /// Pixels of a strip.
 const WIDTH: usize = 32;
@@ -171,23 +170,4 @@ fn blend_row<const P: usize>([upper, lower]: [&StripLine; 2], fraction: Fraction
         }
         *to = (sum >> 6) as u16;
     }
-}
-
-/// Makes the prediction of a row, samples in `format`, what `output` says. Returns the sum of squared differences from
-/// the row of the current plane, whose format is `of_current`.
-#[inline(always)]
-pub(super) fn finish_row(
-    (current, of_current): (&[u8], SampleFormat),
-    (prediction, format): (&mut [u8], SampleFormat),
-    output: Compensated,
-) -> u64 {
-    let mut sum = 0;
-    for (current, bytes) in current.as_chunks::<2>().0.iter().zip(prediction.as_chunks_mut::<2>().0) {
-        let (current, predicted) = (of_current.value(*current), format.value(*bytes));
-        sum += u64::from(u32::from(current.abs_diff(predicted)).pow(2));
-        if output == Compensated::Residual {
-            *bytes = format.bytes_of(residual_of(format, current, predicted));
-        }
-    }
-    sum
 }

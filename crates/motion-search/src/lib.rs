@@ -49,7 +49,7 @@
 //! | applications | [`MotionSearch`] and what stands beside it here |
 //! | what is made of fields | [`compensation`]: predicted frames; [`interpolation`]: frames between frames; [`denoising`]; [`packers`]: the records of encoders; [`quantizer`]: where an encoder's bits pay off |
 //! | what needs no field | [`duplicates`]: frames that repeat others |
-//! | programs that keep frames on devices themselves, as the GStreamer elements do | [`backend`], which opens a [`session`] on a device or several; [`compilation`], which tells that a driver compiles; [`estimator`], the vocabulary and the trait of devices; [`tuning`]; [`stages`] |
+//! | programs that keep frames on devices themselves, as the GStreamer elements do | [`backend`], which opens a [`session`] on a device or several; [`compilation`], which tells that a driver compiles; [`estimator`], the vocabulary and the trait of devices; [`tuning`]; [`stages`]; [`scenes`]: whether two frames show different scenes |
 //! | tests and benchmarks, and what opens one certain device | [`native`], `opencl`, and the modules `oracle`, which define each algorithm in plain loops |
 //!
 //! All of it follows Semantic Versioning, except for items that this documentation does not show. While the first number
@@ -81,6 +81,7 @@ pub mod native;
 pub mod opencl;
 pub mod packers;
 pub mod quantizer;
+pub mod scenes;
 mod search;
 pub mod session;
 pub mod stages;

@@ -28,11 +28,7 @@ pub enum CompensationError {
 ///
 /// # Errors
 /// [`CompensationError::PlaneSize`], [`CompensationError::BitDepth`].
-pub fn check_plane(
-    plane: &FrameView<'_>,
-    size: (usize, usize),
-    depth: u32,
-) -> Result<(), CompensationError> {
+pub fn check_plane(plane: &FrameView<'_>, size: (usize, usize), depth: u32) -> Result<(), CompensationError> {
     check_size(plane.size(), size, [plane.format().depth(), depth])
 }
 

@@ -15,7 +15,8 @@ use super::rules::{BLOCK, MOST_REFERENCES, NoiseLevel, Strength, VectorEnds, hal
 use super::weights::{Weighed, most_change};
 use crate::compensation::{CompensationError, PlaneMut, Sampling};
 use crate::estimator::{Frame, FrameView, NATIVE, SetupError};
-use crate::interpolation::{DeepLuma, FrameFormat, LumaPoints, SearchFrames, with_chroma};
+use crate::interpolation::{DeepLuma, FrameFormat, LumaPoints, with_chroma};
+use crate::scenes::SearchFrames;
 use motion_base::memory;
 use motion_base::simd::Instructions;
 use motion_base::simd::Level;

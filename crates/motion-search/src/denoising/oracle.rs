@@ -9,7 +9,8 @@ use super::weights::{Weighed, most_change};
 use crate::compensation::{CompensationError, Field, Sampling, oracle};
 use crate::estimator::{Frame, FrameView};
 use crate::interpolation::FrameFormat;
-use crate::interpolation::oracle::{chroma_sample, halved_frame};
+use crate::interpolation::oracle::chroma_sample;
+use crate::scenes::oracle::halved_frame;
 
 /// The frame that is searched in place of a luma plane.
 pub fn search_frame(luma: &FrameView<'_>) -> Frame {

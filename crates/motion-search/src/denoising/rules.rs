@@ -3,6 +3,7 @@
 use crate::compensation::{CompensationError, Field};
 use crate::estimator::{MotionVector, Parameters, References, SetupError};
 use crate::interpolation;
+use crate::scenes;
 
 /// The side of a block in luma samples. Each has one weight for each frame.
 pub(super) const BLOCK: usize = 8;
@@ -83,7 +84,7 @@ const SEARCHED_SAMPLES: usize = 1 << 17;
 
 /// How often frames of this size are halved for the search.
 pub(super) fn halvings(size: (usize, usize)) -> u32 {
-    interpolation::halvings_to(size, SEARCHED_SAMPLES)
+    scenes::halvings_to(size, SEARCHED_SAMPLES)
 }
 
 /// The parameters of the search for the motion from a frame of `width` x `height` luma samples to those before and after

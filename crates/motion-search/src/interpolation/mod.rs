@@ -8,12 +8,10 @@
 //! of the previous frame in the next one is projected to the time of the new frame, and each block chooses among the
 //! vectors around it the one whose two ends match best in the frames themselves.
 
-mod block_samples;
 mod cell_sources;
 mod cells;
 mod choice;
 mod chroma_pairs;
-mod detail;
 mod fading;
 mod frame_maker;
 mod interpolator;
@@ -27,14 +25,14 @@ mod phase;
 mod projection;
 mod row_sums;
 mod rules;
-mod scene_cut;
-mod search_frame;
 mod search_input;
 mod small_objects;
 mod starts;
 mod stored_samples;
 mod weighting;
 
+#[doc(inline)]
+pub use crate::scenes::{SEARCHED_SAMPLES, SceneCutThreshold};
 pub(crate) use cell_sources::{CellSource, Chroma, ChromaWork, DeepLuma, with_chroma};
 pub(crate) use cells::{PlaneCell, RegisterCell};
 pub use frame_maker::{FrameFormat, FrameMaker, FrameQuality, InterpolationError, LoadedPair};
@@ -45,13 +43,12 @@ pub use patches::Patch;
 pub(crate) use patches::PatchCopy;
 pub use phase::Phase;
 pub(crate) use row_sums::RowSums;
-pub(crate) use rules::{AHEAD, BLOCK, PREFETCHED, halved, halved_parameters, halvings, halvings_to};
+pub use rules::search_parameters;
+pub(crate) use rules::{AHEAD, PREFETCHED, halved_parameters};
 #[cfg(feature = "opencl")]
-pub(crate) use rules::{HYPOTHESES, block_of, check_field, coarse_grid, found_grid, grid, is_like_luma};
-pub use rules::{SEARCHED_SAMPLES, search_parameters};
-pub use scene_cut::SceneCutThreshold;
-pub(crate) use scene_cut::{BlockVectors, FlatFrame, SceneCuts};
-pub(crate) use search_frame::SearchFrames;
+pub(crate) use rules::{
+    BLOCK, HYPOTHESES, block_of, check_field, coarse_grid, found_grid, grid, halved, halvings, is_like_luma,
+};
 pub use search_input::SearchInput;
 #[cfg(feature = "opencl")]
 pub(crate) use small_objects::MOST_PATCHES;

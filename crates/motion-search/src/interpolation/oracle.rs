@@ -17,26 +17,12 @@ use crate::compensation::Sampling;
 use crate::estimator::oracle::eight_bits;
 use crate::estimator::oracle::interpolation::Interpolated;
 use crate::estimator::{Frame, FrameView, Grid, MotionVector};
+use crate::scenes::oracle::halved_frame;
 
 /// The frame that is searched in place of a luma plane: its [eight bits](crate::estimator::SampleFormat::eight_bits), at
 /// half the size as often as it takes.
 pub fn search_frame(luma: &FrameView<'_>) -> Frame {
     halved_frame(luma, halvings(luma.width(), luma.height()))
-}
-
-/// The eight bits of a luma plane, halved so often.
-pub(crate) fn halved_frame(luma: &FrameView<'_>, halvings: u32) -> Frame {
-    let mut frame = eight_bits(luma);
-    for _ in 0..halvings {
-        let whole = frame.view();
-        let half = Frame::from_fn(halved(whole.width(), 1), halved(whole.height(), 1), |x, y| {
-            let sample =
-                |right, down| u32::from(whole.extended((2 * x + right) as i32, (2 * y + down) as i32));
-            ((sample(0, 0) + sample(1, 0) + sample(0, 1) + sample(1, 1) + 2) >> 2) as u8
-        });
-        frame = half;
-    }
-    frame
 }
 
 /// The planes of the frame at `phase` between the planes of `previous` and `next`, luma first, sampled as `samplings`

@@ -2,13 +2,12 @@
 
 use crate::compensation::{CompensationError, Sampling};
 use crate::estimator::{Algorithm, Grid, MotionVector, Parameters, References, SetupError, Window};
+use crate::scenes::halvings_to;
+pub(crate) use crate::scenes::{SEARCHED_SAMPLES, halved, halvings};
 use motion_base::hierarchy::Quality;
 
 /// The side of a block in luma samples. Each has one vector.
 pub(crate) const BLOCK: usize = 8;
-
-/// The most samples of a frame that is searched: 960 x 540 and a few more.
-pub const SEARCHED_SAMPLES: usize = 1 << 19;
 
 /// The largest component of a vector, in half samples.
 pub(crate) const LONGEST: i32 = 2048;
@@ -106,22 +105,6 @@ pub(crate) const AHEAD: usize = 8;
 
 /// One block in as many is prefetched: those beside it lie mostly in the same cache lines.
 pub(crate) const PREFETCHED: usize = 4;
-
-/// How often frames of this size are halved for the search.
-pub(crate) fn halvings(width: usize, height: usize) -> u32 {
-    halvings_to((width, height), SEARCHED_SAMPLES)
-}
-
-/// How often frames of this size must be halved to have at most `most` samples.
-pub(crate) fn halvings_to((width, height): (usize, usize), most: usize) -> u32 {
-    let samples = |halvings: u32| halved(width, halvings) * halved(height, halvings);
-    (0..).find(|&halvings| samples(halvings) <= most).unwrap_or_default()
-}
-
-/// A width or height after some halvings.
-pub(crate) fn halved(length: usize, halvings: u32) -> usize {
-    length.div_ceil(1 << halvings)
-}
 
 /// The parameters of the search for the motion between frames of `width` x `height` luma samples: of the previous frame in
 /// the next one, in frames of the size that [`SearchInput::frame`](super::SearchInput::frame) returns.
@@ -259,10 +242,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn large_frames_are_halved_until_the_search_is_cheap() {
-        let sizes = [(1, 1), (352, 288), (1024, 512), (1025, 512), (1280, 720), (1920, 1080), (3840, 2160)];
-        assert_eq!(sizes.map(|(width, height)| halvings(width, height)), [0, 0, 0, 1, 1, 1, 2]);
-        // Odd sides are rounded up.
+    fn halved_sides_are_rounded_up() {
         let parameters = search_parameters(17, 1 << 15).unwrap();
         assert_eq!((parameters.width, parameters.height), (9, 1 << 14));
     }

@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use super::fading;
 use super::patches::Patch;
-use super::rules::{BLOCK, check_field, halved, halvings};
-use super::scene_cut::{BlockVectors, FlatFrame, SceneCutThreshold, SceneCuts};
-use super::search_frame::SearchFrames;
+use super::rules::{BLOCK, check_field};
 use super::small_objects::SmallObjects;
 use crate::compensation::CompensationError;
 use crate::estimator::{Algorithm, Frame, FrameView, MotionVector, Parameters, SetupError};
+use crate::scenes::{BlockVectors, FlatFrame, SceneCutThreshold, SceneCuts, SearchFrames, halved, halvings};
 use motion_base::simd::Instructions;
 use motion_base::simd::Level;
 

@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::super::block_samples::BlockSamples;
 use super::{
     AROUND, BLOCK, BLOCKS_A_SUSPECT, FramePair, GAP, LEAST_COST, LEAST_DIFFERENCE, LEAST_SAMPLES,
     MOST_REGIONS, MOST_SIDE, MOST_UNLIKE, Way, add, grid,
 };
 use crate::estimator::{Grid, MotionVector, SetupError};
+use crate::scenes::BlockSamples;
 use motion_base::memory;
 use motion_base::simd::{InstructionSet, Instructions, Work};
 

@@ -7,8 +7,8 @@ use std::ops::Range;
 
 use super::block_samples::BlockSamples;
 use super::detail::{CentredBlock, SAME};
-use super::rules::{BLOCK, halved, halvings_to};
 use super::search_frame::SearchFrames;
+use super::{BLOCK, halved, halvings_to};
 use crate::estimator::{Frame, FrameView, MotionVector, SetupError};
 use motion_base::simd::{InstructionSet, Instructions, Work};
 
@@ -77,7 +77,7 @@ impl Default for SceneCutThreshold {
 
 /// What a frame without structure is, as a black one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FlatFrame {
+pub enum FlatFrame {
     /// Another scene than a frame with structure: nothing can be made between the two.
     Scene,
     /// Part of the scene, as in a fade.
@@ -181,12 +181,14 @@ fn is_flat(frames: [&FrameView<'_>; 2], length: usize, sample: impl Fn(&FrameVie
 }
 
 /// Where the vectors of a field lead from places in the frames that are compared.
-pub(crate) struct BlockVectors<'a> {
+pub struct BlockVectors<'a> {
+    /// One of each block, row by row.
     pub vectors: &'a [MotionVector],
     /// The blocks of the field on each axis.
     pub grid: (usize, usize),
-    /// The side of a block of the field, in samples of frames that are `halvings` times larger.
+    /// The side of a block of the field, in samples of the frames that were searched.
     pub block_size: usize,
+    /// How often these are halved for the frames that are compared.
     pub halvings: u32,
     /// As a power of two, units of a sample of the frames that are compared.
     pub unit: u32,
@@ -221,7 +223,7 @@ fn whole(units: i16, unit: u32) -> i32 {
 }
 
 /// Tells whether frames of one size show different scenes.
-pub(crate) struct SceneCuts {
+pub struct SceneCuts {
     halvings: u32,
     finer: u32,
     fine: SearchFrames,
@@ -284,7 +286,7 @@ impl SceneCuts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::interpolation::oracle::halved_frame;
+    use crate::scenes::oracle::halved_frame;
     use motion_base::simd::Level;
 
     /// Whether lines of samples of both frames have nothing but noise.

@@ -4,18 +4,17 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::rules::halved;
-use crate::compensation::CompensationError;
+use super::halved;
 use crate::estimator::{Frame, FrameView, RecordPool, SetupError};
 use motion_base::memory;
-use motion_base::sampling::check_plane;
+use motion_base::sampling::{CompensationError, check_plane};
 use motion_base::simd::{InstructionSet, Instructions, Work};
 
 /// Rows that a task makes: with fewer, starting the task costs more than it saves.
 const ROWS_A_TASK: usize = 16;
 
 /// Makes search frames from luma planes of one size.
-pub(crate) struct SearchFrames {
+pub struct SearchFrames {
     /// The frames between the luma plane and the search frame, which are halved again.
     larger: Vec<Vec<u8>>,
     size: (usize, usize),

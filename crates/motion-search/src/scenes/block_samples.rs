@@ -1,10 +1,10 @@
 //! The samples of blocks of search frames, as they are.
 
-use super::rules::BLOCK;
+use super::BLOCK;
 use crate::estimator::FrameView;
 
 /// The 8 x 8 samples of a block.
-pub(super) struct BlockSamples(pub [[u8; BLOCK]; BLOCK]);
+pub struct BlockSamples(pub [[u8; BLOCK]; BLOCK]);
 
 impl BlockSamples {
     /// Those of `frame` from `(x, y)` on. Outside the frame, its edge samples repeat.

@@ -1,7 +1,6 @@
 //! Areas of small frames less their mean, and how much of them is structure rather than noise.
 
-use super::block_samples::BlockSamples;
-use super::rules::BLOCK;
+use super::{BLOCK, BlockSamples};
 
 /// The samples of an area.
 const SAMPLES: usize = BLOCK * BLOCK;

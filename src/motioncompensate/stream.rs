@@ -11,7 +11,7 @@ use crate::meta::{self, MotionVectorMeta};
 use crate::video::frame::{FrameLayout, PlaneError};
 use crate::video::pool::{self, HeldBuffers};
 use crate::video::waiting::{Item, Waiting};
-use motion_search::compensation::{Compensated, CompensationError, Field, PlaneMut, compensate};
+use motion_frames::compensation::{Compensated, CompensationError, Field, PlaneMut, compensate};
 
 /// A field and its reference frame.
 type FieldAndReference = (MotionVectorMeta, gst::Buffer);

@@ -1,7 +1,7 @@
 //! Frames that repeat the frame before them.
 
 use crate::video::frame::FrameLayout;
-use motion_search::duplicates::DuplicateFinder;
+use motion_frames::duplicates::DuplicateFinder;
 
 /// The frame before, where frames that repeat it are dropped.
 #[derive(Default)]

@@ -9,10 +9,10 @@ use super::packing::{Packing, UnpackedFrame, UnpackedPlane};
 use crate::settings::StreamError;
 use crate::video::frame::{FrameLayout, PlaneError};
 use crate::video::pool;
-use motion_search::compensation::{CompensationError, PlaneMut};
-use motion_search::duplicates::DuplicateFinder;
+use motion_frames::compensation::{CompensationError, PlaneMut};
+use motion_frames::duplicates::DuplicateFinder;
+use motion_frames::interpolation::FrameFormat;
 use motion_search::estimator::{BlockHandle, Frame, FrameView, SampleFormat};
-use motion_search::interpolation::FrameFormat;
 
 /// A frame that has come.
 pub struct InputFrame {

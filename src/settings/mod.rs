@@ -8,9 +8,10 @@ use glib::prelude::*;
 use glib::{ParamSpecEnum, ParamSpecString, ParamSpecUInt};
 use gst::prelude::*;
 
+use motion_frames::backend::{OpenedMaker, open_maker};
+use motion_frames::interpolation::{FrameFormat, FrameQuality};
 use motion_search::backend::{self, DeviceSelector, OnDeviceFailure};
 use motion_search::estimator::{Parameters, SetupError};
-use motion_search::interpolation::{FrameFormat, FrameQuality};
 use motion_search::session::{Balance, Session, Split};
 use motion_search::tuning::{Kernel, Tuning};
 
@@ -255,13 +256,9 @@ impl DeviceSettings {
     /// What makes frames of `format` on one of these devices.
     ///
     /// # Errors
-    /// As [`backend::open_maker`].
-    pub fn open_maker(
-        &self,
-        format: &FrameFormat,
-        quality: FrameQuality,
-    ) -> Result<backend::OpenedMaker, SetupError> {
-        backend::open_maker(&self.selector()?, format, quality, self.threads as usize)
+    /// As [`open_maker`].
+    pub fn open_maker(&self, format: &FrameFormat, quality: FrameQuality) -> Result<OpenedMaker, SetupError> {
+        open_maker(&self.selector()?, format, quality, self.threads as usize)
     }
 }
 

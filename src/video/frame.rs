@@ -10,10 +10,10 @@ use gst_video::{VideoFrame, VideoFrameRef, VideoInfo, VideoMeta};
 #[cfg(feature = "cuda")]
 use super::cuda::{ReadableCudaFrame, WritableCudaFrame};
 use super::sample_format;
-use motion_search::compensation::{PlaneMut, Sampling};
-use motion_search::duplicates::DuplicateFinder;
+use motion_frames::compensation::{PlaneMut, Sampling};
+use motion_frames::duplicates::DuplicateFinder;
+use motion_frames::interpolation::FrameFormat;
 use motion_search::estimator::{BlockHandle, Frame, FrameError, FrameSource, FrameView, SampleFormat};
-use motion_search::interpolation::FrameFormat;
 
 /// Why the frame in a buffer cannot be used.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]

@@ -4,7 +4,7 @@ use std::error::Error;
 
 use gst_video::VideoInfo;
 use gstmotionestimate::shared::FrameLayout;
-use motion_search::compensation::psnr;
+use motion_frames::compensation::psnr;
 use test_support::ssim;
 
 /// PSNR in dB and SSIM of luma of eight bits.

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use gstmotionestimate::meta::{FieldCosts, MotionVectorMeta};
 use gstmotionestimate::shared::{FrameLayout, PlaneError};
-use motion_search::compensation::Sampling;
+use motion_frames::compensation::Sampling;
+use motion_frames::quantizer::MACROBLOCK;
 use motion_search::estimator::FrameView;
-use motion_search::quantizer::MACROBLOCK;
 
 use crate::ffi;
 

@@ -48,12 +48,11 @@ fn maker_on(
     Ok(Box::new(OpenClInterpolator::new(device, format, quality)?))
 }
 
-/// A build without OpenCL has no such device.
+/// Without OpenCL here, other packages of a build may have it.
 #[cfg(not(feature = "opencl"))]
-fn maker_on(
-    device: &OpenClDevice,
-    _: &FrameFormat,
-    _: FrameQuality,
-) -> Result<Box<dyn FrameMaker>, SetupError> {
-    match *device {}
+fn maker_on(_: &OpenClDevice, _: &FrameFormat, _: FrameQuality) -> Result<Box<dyn FrameMaker>, SetupError> {
+    Err(SetupError::DeviceUnsupported {
+        wanted: "OpenCL".into(),
+        reason: "this build makes frames on the CPU alone".into(),
+    })
 }

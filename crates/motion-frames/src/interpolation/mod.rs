@@ -44,10 +44,10 @@ pub(crate) use patches::PatchCopy;
 pub use phase::Phase;
 pub(crate) use row_sums::RowSums;
 pub use rules::search_parameters;
-pub(crate) use rules::{AHEAD, PREFETCHED, halved_parameters};
+pub(crate) use rules::{AHEAD, BLOCK, PREFETCHED, halved_parameters};
 #[cfg(feature = "opencl")]
 pub(crate) use rules::{
-    BLOCK, HYPOTHESES, block_of, check_field, coarse_grid, found_grid, grid, halved, halvings, is_like_luma,
+    HYPOTHESES, block_of, check_field, coarse_grid, found_grid, grid, halved, halvings, is_like_luma,
 };
 pub use search_input::SearchInput;
 #[cfg(feature = "opencl")]

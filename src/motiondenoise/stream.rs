@@ -7,7 +7,7 @@ use gst_video::VideoInfo;
 
 use super::settings::DenoiseSettings;
 use crate::settings::StreamError;
-use crate::video::frame::{FrameLayout, PlaneError};
+use crate::video::frame::{self, FrameLayout, PlaneError};
 use crate::video::pool::{self, HeldBuffers};
 use crate::video::sequence::Leave;
 use crate::video::waiting::{Item, Waiting};
@@ -157,7 +157,7 @@ impl DenoiseStream {
     /// # Errors
     /// As [`FrameLayout::check`].
     pub fn check_frame(&self, buffer: &gst::Buffer) -> Result<(), PlaneError> {
-        self.layout.check(buffer)
+        frame::check(&self.layout, buffer)
     }
 
     /// What has happened to the devices since the previous call.

@@ -24,4 +24,6 @@ pub mod interpolation;
 #[allow(unsafe_code)]
 pub mod opencl;
 pub mod packers;
-pub mod quantizer;
+
+#[doc(inline)]
+pub use motion_search::quantizer;

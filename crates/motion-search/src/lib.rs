@@ -47,6 +47,7 @@
 //! | for | what |
 //! |---|---|
 //! | applications | [`MotionSearch`] and what stands beside it here |
+//! | encoders | [`quantizer`]: where their bits pay off |
 //! | programs that keep frames on devices themselves, as the GStreamer elements do | [`backend`], which opens a [`session`] on a device or several; [`compilation`], which tells that a driver compiles; [`estimator`], the vocabulary and the trait of devices; [`tuning`]; [`stages`]; [`scenes`]: whether two frames show different scenes |
 //! | tests and benchmarks, and what opens one certain device | [`native`], `opencl`, and the modules `oracle`, which define each algorithm in plain loops |
 //!
@@ -73,6 +74,7 @@ pub mod native;
 #[cfg(feature = "opencl")]
 #[allow(unsafe_code)]
 pub mod opencl;
+pub mod quantizer;
 pub mod scenes;
 mod search;
 pub mod session;

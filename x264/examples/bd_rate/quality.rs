@@ -2,8 +2,8 @@
 
 use std::error::Error;
 
+use gst_motion_fields::frame::FrameLayout;
 use gst_video::VideoInfo;
-use gstmotionestimate::shared::FrameLayout;
 use motion_frames::compensation::psnr;
 use test_support::ssim;
 

@@ -49,3 +49,24 @@ pub fn check_size(
     }
     Ok(())
 }
+
+/// Checks that two planes have the same size and depth.
+///
+/// # Errors
+/// [`CompensationError::PlaneSize`], [`CompensationError::BitDepth`].
+pub fn check_sizes(a: &FrameView<'_>, b: &FrameView<'_>) -> Result<(), CompensationError> {
+    if a.size() == b.size() {
+        check_depths(a, b)
+    } else {
+        Err(CompensationError::PlaneSize(a.width(), a.height(), b.width(), b.height()))
+    }
+}
+
+/// Checks that two planes have the same depth.
+///
+/// # Errors
+/// [`CompensationError::BitDepth`].
+pub fn check_depths(a: &FrameView<'_>, b: &FrameView<'_>) -> Result<(), CompensationError> {
+    let depths = [a, b].map(|plane| plane.format().depth());
+    if depths[0] == depths[1] { Ok(()) } else { Err(CompensationError::BitDepth(depths[0], depths[1])) }
+}

@@ -16,9 +16,13 @@ mod blend;
 mod deep;
 mod error;
 mod field;
+mod format;
+mod plane;
 mod predict;
 mod six_tap;
 
-pub use error::{CompensationError, check_plane, check_size};
+pub use error::{CompensationError, check_depths, check_plane, check_size, check_sizes};
 pub use field::{Field, Sampling};
+pub use format::FrameFormat;
+pub use plane::PlaneMut;
 pub use predict::PlanePrediction;

@@ -1,8 +1,8 @@
 //! The weighted mean of two planes.
 
-use super::measure::check_sizes;
 use super::{CompensationError, PlaneMut};
 use motion_base::FrameView;
+use motion_base::sampling::check_sizes;
 
 /// The sum of the two weights.
 const WEIGHTS: u32 = 64;

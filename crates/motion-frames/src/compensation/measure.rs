@@ -4,6 +4,7 @@ use std::ops::AddAssign;
 
 use super::CompensationError;
 use motion_base::FrameView;
+use motion_base::sampling::check_sizes;
 use rayon::prelude::*;
 
 /// Bytes that one task writes. With fewer, starting a task costs more than the copy; with more, the
@@ -42,21 +43,6 @@ impl AddAssign for SquaredError {
         self.sum += other.sum;
         self.samples += other.samples;
     }
-}
-
-/// Checks that two planes have the same size and depth.
-pub(super) fn check_sizes(a: &FrameView<'_>, b: &FrameView<'_>) -> Result<(), CompensationError> {
-    if a.size() == b.size() {
-        check_depths(a, b)
-    } else {
-        Err(CompensationError::PlaneSize(a.width(), a.height(), b.width(), b.height()))
-    }
-}
-
-/// Checks that two planes have the same depth.
-pub(super) fn check_depths(a: &FrameView<'_>, b: &FrameView<'_>) -> Result<(), CompensationError> {
-    let depths = [a, b].map(|plane| plane.format().depth());
-    if depths[0] == depths[1] { Ok(()) } else { Err(CompensationError::BitDepth(depths[0], depths[1])) }
 }
 
 /// The sum of squared differences of two rows of the same length.

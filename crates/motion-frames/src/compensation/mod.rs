@@ -10,7 +10,6 @@ mod compensated;
 mod mean;
 mod measure;
 pub mod oracle;
-mod plane;
 mod predict;
 mod residual;
 
@@ -18,6 +17,5 @@ pub use compensated::Compensated;
 pub use mean::weighted_mean;
 pub use measure::{SquaredError, mse, psnr, squared_error};
 #[doc(inline)]
-pub use motion_base::sampling::{CompensationError, Field, Sampling};
-pub use plane::PlaneMut;
+pub use motion_base::sampling::{CompensationError, Field, PlaneMut, Sampling};
 pub use predict::{compensate, predict, predict_luma};

@@ -1,7 +1,7 @@
 //! The definition of compensation, one sample at a time.
 
-use super::measure::check_sizes;
 use super::{CompensationError, Field, Sampling};
+use motion_base::sampling::check_sizes;
 use motion_base::{Frame, FrameView, SampleFormat};
 use motion_search::estimator::oracle::interpolation::{half_sample, quarter_sample};
 

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::measure::{BAND_BYTES, check_depths};
+use super::measure::BAND_BYTES;
 use super::residual::FinishedBand;
 use super::{Compensated, CompensationError, Field, PlaneMut, Sampling, SquaredError};
-use motion_base::sampling::PlanePrediction;
+use motion_base::sampling::{PlanePrediction, check_depths};
 use motion_base::simd::Instructions;
 use motion_base::{Frame, FrameView, MotionVector, Parameters};
 

@@ -33,9 +33,11 @@ mod weighting;
 
 pub(crate) use cell_sources::{CellSource, Chroma, ChromaWork, DeepLuma, with_chroma};
 pub(crate) use cells::{PlaneCell, RegisterCell};
-pub use frame_maker::{FrameFormat, FrameMaker, FrameQuality, InterpolationError, LoadedPair};
+pub use frame_maker::{FrameMaker, FrameQuality, InterpolationError, LoadedPair};
 pub use interpolator::Interpolator;
 pub(crate) use luma_points::LumaPoints;
+#[doc(inline)]
+pub use motion_base::sampling::FrameFormat;
 #[doc(inline)]
 pub use motion_search::scenes::{SEARCHED_SAMPLES, SceneCutThreshold};
 pub use patches::Patch;

@@ -71,7 +71,7 @@ impl MissingFields {
 }
 
 /// Whether a `motionestimate` is upstream of `element`, along the first sink pads.
-fn is_behind_estimate(element: &gst::Element) -> bool {
+pub fn is_behind_estimate(element: &gst::Element) -> bool {
     let first_sink = |element: &gst::Element| element.sink_pads().into_iter().next();
     let mut pad = first_sink(element);
     for _ in 0..MOST_ELEMENTS {
@@ -89,30 +89,4 @@ fn is_behind_estimate(element: &gst::Element) -> bool {
         };
     }
     false
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::motionestimate::MotionEstimate;
-
-    /// Without a factory, and behind the edges of bins.
-    #[test]
-    fn an_element_of_any_origin_is_found_by_its_type() {
-        gst::init().unwrap();
-        let identity = || gst::ElementFactory::make("identity").build().unwrap();
-        let estimate: gst::Element = glib::Object::new::<MotionEstimate>().upcast();
-        assert!(estimate.factory().is_none());
-        let (inner, bin) = (identity(), gst::Bin::new());
-        bin.add_many([&estimate, &inner]).unwrap();
-        estimate.link(&inner).unwrap();
-        bin.add_pad(&gst::GhostPad::with_target(&inner.static_pad("src").unwrap()).unwrap()).unwrap();
-        let (behind, pipeline) = (identity(), gst::Pipeline::new());
-        pipeline.add_many([bin.upcast_ref::<gst::Element>(), &behind]).unwrap();
-        assert!(!is_behind_estimate(&behind));
-        bin.link(&behind).unwrap();
-        assert!(is_behind_estimate(&behind));
-        assert!(is_behind_estimate(&inner));
-        assert!(!is_behind_estimate(&estimate));
-    }
 }

@@ -1,6 +1,6 @@
 //! What a field of any blocks says of macroblocks.
 
-use motion_frames::quantizer::{BlockMotion, MACROBLOCK};
+use motion_search::quantizer::{BlockMotion, MACROBLOCK};
 
 use crate::meta::MotionVectorMeta;
 

@@ -7,11 +7,11 @@
 mod regions;
 mod resample;
 
-use motion_frames::quantizer::MACROBLOCK;
-pub use motion_frames::quantizer::{PERIOD, Rule};
+use motion_search::quantizer::MACROBLOCK;
+pub use motion_search::quantizer::{PERIOD, Rule};
 
 use crate::meta::{MetaError, MotionVectorMeta};
-use motion_frames::quantizer::MotionOffsets;
+use motion_search::quantizer::MotionOffsets;
 use regions::Regions;
 use resample::Resampler;
 

@@ -64,7 +64,8 @@ use motion_search::estimator::{Grid, Metric, MotionVector, Predictor, References
 
 pub use costs::FieldCosts;
 pub use devices::RowDevices;
-pub(crate) use downstream::Watched;
+#[doc(hidden)]
+pub use downstream::Watched;
 pub use error::MetaError;
 pub use transform::register;
 
@@ -275,13 +276,14 @@ pub fn attach(
 
 /// The specification of the property `reference-offset` of elements that use one field of a buffer: 0 for the default, or the
 /// offset of its reference frame.
-pub(crate) fn offset_spec(name: &str, default: i32) -> glib::ParamSpecIntBuilder<'_> {
+#[doc(hidden)]
+pub fn offset_spec(name: &str, default: i32) -> glib::ParamSpecIntBuilder<'_> {
     let most = References::MOST as i32;
     glib::ParamSpecInt::builder(name).minimum(-most).maximum(most).default_value(default)
 }
 
 /// Whether `buffer` has a motion field.
-pub(crate) fn is_attached(buffer: &gst::BufferRef) -> bool {
+pub fn is_attached(buffer: &gst::BufferRef) -> bool {
     let is_ours = |meta: gst::MetaRef<gst::Meta>| meta.try_as_custom_meta().is_some_and(|m| m.has_name(NAME));
     buffer.iter_meta::<gst::Meta>().any(is_ours)
 }

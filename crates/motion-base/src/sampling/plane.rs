@@ -1,6 +1,7 @@
-use super::CompensationError;
-use super::measure::check_sizes;
-use motion_base::{FrameError, FrameView, SampleFormat};
+//! Planes that are written.
+
+use super::{CompensationError, check_sizes};
+use crate::{FrameError, FrameView, SampleFormat};
 
 /// A writable plane: `height` rows of `width` samples, `stride` bytes apart.
 #[derive(Debug)]
@@ -41,6 +42,7 @@ impl<'a> PlaneMut<'a> {
     }
 
     /// A read-only view of the plane.
+    #[inline]
     pub fn view(&self) -> FrameView<'_> {
         FrameView::with_format(self.samples, (self.width, self.height), self.stride, self.format)
             .expect("checked in `with_format`")
@@ -57,12 +59,14 @@ impl<'a> PlaneMut<'a> {
     }
 
     /// Bytes from one row to the next.
-    pub(crate) fn stride(&self) -> usize {
+    #[inline]
+    pub fn stride(&self) -> usize {
         self.stride
     }
 
     /// All bytes from the first sample to the last, including the padding between rows.
-    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+    #[inline]
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
         self.samples
     }
 }

@@ -4,7 +4,7 @@
 
 use std::time::Instant;
 
-use motion_search::compensation::{Compensated, Field, PlaneMut, Sampling, compensate, predict};
+use motion_frames::compensation::{Compensated, Field, PlaneMut, Sampling, compensate, predict};
 use motion_search::estimator::{FrameView, MotionVector};
 use rayon::prelude::*;
 

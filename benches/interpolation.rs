@@ -12,12 +12,13 @@ use std::error::Error;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use motion_search::backend::{self, DeviceSelector, Grouping};
-use motion_search::compensation::{PlaneMut, Sampling, psnr};
-use motion_search::estimator::{Frame, FrameView, SampleFormat};
-use motion_search::interpolation::{
+use motion_frames::backend::{native_maker, open_maker};
+use motion_frames::compensation::{PlaneMut, Sampling, psnr};
+use motion_frames::interpolation::{
     FrameFormat, FrameMaker, FrameQuality, LoadedPair, Phase, SearchInput, search_parameters,
 };
+use motion_search::backend::{self, DeviceSelector, Grouping};
+use motion_search::estimator::{Frame, FrameView, SampleFormat};
 use motion_search::tuning::{Kernel, Tuning};
 use test_support::gstreamer::clips;
 use test_support::ssim;
@@ -77,8 +78,8 @@ fn measure(
     let parameters = search_parameters(width, height)?;
     let (mut session, _) =
         backend::open::<()>(device, Kernel::Auto, &tuning, Grouping::default(), &parameters)?;
-    let (mut maker, _) = backend::open_maker(device, &format, quality, threads)?;
-    let mut reference = backend::native_maker(&format, quality, threads)?;
+    let (mut maker, _) = open_maker(device, &format, quality, threads)?;
+    let mut reference = native_maker(&format, quality, threads)?;
     let mut searched = SearchInput::new(format.size, threads)?;
     let [mut memory, mut expected] = [(); 2].map(|()| sizes.map(|(width, height)| vec![0; width * height]));
     let mut stages = [const { Vec::new() }; 3];

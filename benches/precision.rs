@@ -14,8 +14,8 @@ use std::error::Error;
 use std::path::Path;
 use std::time::Duration;
 
+use motion_frames::compensation::{predict_luma, psnr};
 use motion_search::backend::{self, DeviceSelector};
-use motion_search::compensation::{predict_luma, psnr};
 use motion_search::estimator::{
     Algorithm, Frame, Metric, Output, Parameters, Slot, SubSample, Window, search,
 };

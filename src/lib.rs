@@ -2,7 +2,8 @@
 //!
 //! What is public is for applications with GStreamer: [`plugin_register_static`]; [`meta`], which reads and attaches motion
 //! fields; [`quantizer`], offsets for encoders; and a module for each element with its documentation, its type, and the
-//! enums of its properties. The search itself, without GStreamer, is the crate `motion_search`.
+//! enums of its properties. [`meta`] and [`quantizer`] are those of the crate
+//! `gst_motion_fields`. The search itself, without GStreamer, is the crate `motion_search`.
 //!
 //! All of it follows Semantic Versioning. While the first number is 0, a change that breaks users raises the second. The
 //! values of properties are `non_exhaustive`: they may grow.
@@ -11,7 +12,6 @@
 //! used. `CHANGELOG.md` tells of every change.
 #![deny(missing_docs)]
 
-pub mod meta;
 pub mod motioncompensate;
 pub mod motiondenoise;
 pub mod motionestimate;
@@ -19,17 +19,11 @@ pub mod motioninterpolate;
 pub mod motionoverlay;
 pub mod motionserialize;
 mod plugin;
-pub mod quantizer;
 mod settings;
 mod video;
 
-/// For plugins of this workspace: it follows no version.
-#[doc(hidden)]
-pub mod shared {
-    pub use crate::settings::{MissingFields, mark_choices, readable};
-    pub use crate::video::frame::{FrameLayout, PlaneError};
-}
-
+#[doc(inline)]
+pub use gst_motion_fields::{meta, quantizer};
 pub use plugin::plugin_register_static;
 
 fn plugin_init(plugin: &gst::Plugin) -> Result<(), glib::BoolError> {

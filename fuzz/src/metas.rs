@@ -2,9 +2,9 @@
 
 use gst_video::{VideoFormat, VideoInfo};
 use gstmotionestimate::meta::MotionVectorMeta;
-use motion_search::compensation::{Field, Sampling, oracle};
+use motion_frames::compensation::{Field, Sampling, oracle};
+use motion_frames::packers::{d3d12, nvenc, x265};
 use motion_search::estimator::Metric;
-use motion_search::packers::{d3d12, nvenc, x265};
 
 use crate::buffers::{Made, made, video};
 use crate::field_metas::{self, Likely};

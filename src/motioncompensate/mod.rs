@@ -33,7 +33,7 @@
  * A sample uses the vector of the block that holds its luma sample; for subsampled chroma that is
  * the top left of its luma samples. Chroma moves by the same distance within the frame, so a chroma
  * vector may point between samples; chroma is then interpolated as in H.264, 8.4.2.2.2.
- * [`motion_search::compensation`] has the exact definition.
+ * [`motion_frames::compensation`] has the exact definition.
  *
  * ## Measures
  *

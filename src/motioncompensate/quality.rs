@@ -1,6 +1,6 @@
 //! The quality of predictions as a meta and as messages.
 
-use motion_search::compensation::SquaredError;
+use motion_frames::compensation::SquaredError;
 
 /// The name of the meta that holds the quality of a frame's prediction.
 pub const NAME: &str = "MotionQualityMeta";

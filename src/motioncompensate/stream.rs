@@ -8,10 +8,10 @@ use super::MotionCompensateMode;
 use super::quality::{PredictionQuality, Totals};
 use super::settings::CompensateSettings;
 use crate::meta::{self, MotionVectorMeta};
-use crate::video::frame::{FrameLayout, PlaneError};
+use crate::video::frame::{self, FrameLayout, PlaneError};
 use crate::video::pool::{self, HeldBuffers};
 use crate::video::waiting::{Item, Waiting};
-use motion_search::compensation::{Compensated, CompensationError, Field, PlaneMut, compensate};
+use motion_frames::compensation::{Compensated, CompensationError, Field, PlaneMut, compensate};
 
 /// A field and its reference frame.
 type FieldAndReference = (MotionVectorMeta, gst::Buffer);
@@ -231,7 +231,7 @@ impl CompensateState {
     /// As [`FrameLayout::check`].
     pub fn check_frame(&self, buffer: &gst::Buffer) -> Result<(), PlaneError> {
         let reads = !self.settings.is_in_place() || self.settings.is_measured();
-        self.stream.as_ref().filter(|_| reads).map_or(Ok(()), |stream| stream.layout.check(buffer))
+        self.stream.as_ref().filter(|_| reads).map_or(Ok(()), |stream| frame::check(&stream.layout, buffer))
     }
 
     /// What waited longest, unless it is a frame whose reference may still come.

@@ -5,7 +5,7 @@ use glib::{ParamSpecDouble, ParamSpecUInt};
 use gst::prelude::*;
 
 use crate::settings::{DeviceSettings, LevelSettings, settings};
-use motion_search::denoising::{NoiseLevel, Strength};
+use motion_frames::denoising::{NoiseLevel, Strength};
 use motion_search::estimator::References;
 
 settings! {

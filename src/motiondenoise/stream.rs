@@ -7,12 +7,12 @@ use gst_video::VideoInfo;
 
 use super::settings::DenoiseSettings;
 use crate::settings::StreamError;
-use crate::video::frame::{FrameLayout, PlaneError};
+use crate::video::frame::{self, FrameLayout, PlaneError};
 use crate::video::pool::{self, HeldBuffers};
 use crate::video::sequence::Leave;
 use crate::video::waiting::{Item, Waiting};
+use motion_frames::denoising::{Denoiser, LumaSlot, NoiseLevel, Reference, Strength, search_parameters};
 use motion_search::backend::Choice;
-use motion_search::denoising::{Denoiser, LumaSlot, NoiseLevel, Reference, Strength, search_parameters};
 use motion_search::estimator::{FrameView, Launching, Notice, Output, References, SetupError};
 use motion_search::session::{FrameSlot, Session};
 use motion_search::tuning::{Kernel, Tuning};
@@ -157,7 +157,7 @@ impl DenoiseStream {
     /// # Errors
     /// As [`FrameLayout::check`].
     pub fn check_frame(&self, buffer: &gst::Buffer) -> Result<(), PlaneError> {
-        self.layout.check(buffer)
+        frame::check(&self.layout, buffer)
     }
 
     /// What has happened to the devices since the previous call.

@@ -1,7 +1,7 @@
 //! Frames that repeat the frame before them.
 
-use crate::video::frame::FrameLayout;
-use motion_search::duplicates::DuplicateFinder;
+use crate::video::frame::{self, FrameLayout};
+use motion_frames::duplicates::DuplicateFinder;
 
 /// The frame before, where frames that repeat it are dropped.
 #[derive(Default)]
@@ -19,7 +19,7 @@ impl Duplicates {
         let Self { previous, finder, .. } = self;
         let is_one = previous.as_ref().is_some_and(|previous| {
             let found = match is_lossy {
-                true => layout.is_duplicate(previous, buffer, finder),
+                true => frame::is_duplicate(layout, [previous, buffer], finder),
                 false => layout.is_equal(previous, buffer),
             };
             // What cannot be read equals nothing.

@@ -12,7 +12,7 @@ use super::statistics::Statistics;
 use super::unused_bits::UnusedBits;
 use crate::meta::{self, Extras, FieldCosts, FieldDescription, RowDevices};
 use crate::settings::StreamError;
-use crate::video::frame::{FrameLayout, PlaneError};
+use crate::video::frame::{self, FrameLayout, PlaneError};
 use crate::video::interrupt::Later;
 use crate::video::pool::{self, HeldBuffers, ask_for};
 use crate::video::sequence::Leave;
@@ -140,7 +140,7 @@ impl Stream {
     /// # Errors
     /// As [`FrameLayout::luma`].
     pub fn check_frame(&self, buffer: &gst::Buffer) -> Result<(), PlaneError> {
-        self.layout.luma(buffer, None).map(drop)
+        frame::luma(&self.layout, buffer, None).map(drop)
     }
 
     /// What has happened in the session since the previous call.
@@ -338,7 +338,7 @@ impl Stream {
         let (number, pts) = (self.next, buffer.pts());
         self.next += 1;
         let block = (buffer.n_memory() == 1).then(|| handle_of(buffer.peek_memory(0))).flatten();
-        let luma = self.layout.luma(&buffer, block)?;
+        let luma = frame::luma(&self.layout, &buffer, block)?;
         self.seeming_depth = self.seeming_depth.or(self.unused_bits.next(&luma.view()));
         let slot = self.session.add_frame(luma)?;
         let mut frame = HeldFrame {

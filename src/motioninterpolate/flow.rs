@@ -21,7 +21,7 @@ use crate::settings::StreamError;
 use crate::settings::tell_notices;
 use crate::video;
 use crate::video::sequence::{HoldsFrames, Leave, Leaving};
-use motion_search::interpolation::Phase;
+use motion_frames::interpolation::Phase;
 
 /// A buffer that has come, and what is to be done before it is taken.
 struct Arrival {

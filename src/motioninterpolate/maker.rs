@@ -10,8 +10,8 @@ use crate::settings::StreamError;
 use crate::settings::{DeviceSettings, OpenError};
 use crate::video::frame::PlaneError;
 use crate::video::interrupt::Interrupt;
-use motion_search::compensation::weighted_mean;
-use motion_search::interpolation::Phase;
+use motion_frames::compensation::weighted_mean;
+use motion_frames::interpolation::Phase;
 
 /// What becomes of a moment between two input frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

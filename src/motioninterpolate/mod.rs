@@ -164,7 +164,7 @@
  * A quarter of the speed.
  */
 use gst::prelude::*;
-use motion_search::interpolation::FrameQuality;
+use motion_frames::interpolation::FrameQuality;
 
 use crate::settings::conversions;
 

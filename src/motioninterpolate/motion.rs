@@ -4,13 +4,14 @@ use std::collections::VecDeque;
 use std::iter;
 
 use crate::settings::{DeviceSettings, MotionEstimateOnDeviceFailure, StreamError};
-use motion_search::backend::{self, Choice};
-use motion_search::estimator::{
-    BlockHandle, EstimateError, Frame, FrameView, Launching, MotionVector, Notice, Output, SetupError,
-};
-use motion_search::interpolation::{
+use motion_frames::backend::native_maker;
+use motion_frames::interpolation::{
     FrameFormat, FrameMaker, FrameQuality, InterpolationError, LoadedPair, Patch, Phase, SceneCutThreshold,
     SearchInput, search_parameters,
+};
+use motion_search::backend::Choice;
+use motion_search::estimator::{
+    BlockHandle, EstimateError, Frame, FrameView, Launching, MotionVector, Notice, Output, SetupError,
 };
 use motion_search::native::Native;
 use motion_search::session::{FrameSlot, Session};
@@ -422,7 +423,7 @@ impl MotionSearch {
             return Err(StreamError::Make(error));
         }
         let threads = self.devices.threads as usize;
-        let Ok(maker) = backend::native_maker(&self.format, self.quality, threads) else {
+        let Ok(maker) = native_maker(&self.format, self.quality, threads) else {
             return Err(StreamError::Make(error));
         };
         let name = maker.device();

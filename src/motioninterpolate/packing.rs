@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 use gst_video::{VideoFormatInfo, VideoInfo};
 
-use motion_search::compensation::{PlaneMut, Sampling};
+use motion_frames::compensation::{PlaneMut, Sampling};
+use motion_frames::interpolation::FrameFormat;
 use motion_search::estimator::{FrameError, FrameSource, FrameView, SampleFormat};
-use motion_search::interpolation::FrameFormat;
 
 /// Red, green and blue in luma, in 256ths.
 const LUMA_WEIGHTS: [u32; 3] = [77, 150, 29];

@@ -3,7 +3,7 @@
 use super::planes::InputFrame;
 use super::statistics::OutputKind;
 use super::timeline::{Interval, OutputFrame};
-use motion_search::interpolation::Phase;
+use motion_frames::interpolation::Phase;
 
 /// Longer pauses than this, in nanoseconds, are not filled.
 pub const LONGEST_PAUSE: u64 = 3_600_000_000_000;

@@ -7,12 +7,12 @@ use gst_video::VideoInfo;
 
 use super::packing::{Packing, UnpackedFrame, UnpackedPlane};
 use crate::settings::StreamError;
-use crate::video::frame::{FrameLayout, PlaneError};
+use crate::video::frame::{self, FrameLayout, PlaneError};
 use crate::video::pool;
-use motion_search::compensation::{CompensationError, PlaneMut};
-use motion_search::duplicates::DuplicateFinder;
+use motion_frames::compensation::{CompensationError, PlaneMut};
+use motion_frames::duplicates::DuplicateFinder;
+use motion_frames::interpolation::FrameFormat;
 use motion_search::estimator::{BlockHandle, Frame, FrameView, SampleFormat};
-use motion_search::interpolation::FrameFormat;
 
 /// A frame that has come.
 pub struct InputFrame {
@@ -74,7 +74,7 @@ impl Planes {
     /// # Errors
     /// As [`Self::luma`].
     pub fn check(&self, buffer: &gst::Buffer) -> Result<(), PlaneError> {
-        let Some(packing) = &self.packing else { return self.layout.check(buffer) };
+        let Some(packing) = &self.packing else { return frame::check(&self.layout, buffer) };
         let buffer = self.layout.read(buffer)?;
         (0..packing.planes()).try_for_each(|plane| {
             let (samples, stride) = buffer.samples(plane)?;
@@ -89,7 +89,7 @@ impl Planes {
     pub fn luma(&mut self, frame: &InputFrame) -> Result<Frame, PlaneError> {
         match self.unpacked(frame)? {
             Some(unpacked) => self.plane(unpacked, 0),
-            None => self.layout.luma(&frame.buffer, None),
+            None => frame::luma(&self.layout, &frame.buffer, None),
         }
     }
 
@@ -103,7 +103,7 @@ impl Planes {
                 let planes = 0..self.layout_format().samplings.len();
                 planes.map(|index| self.plane(unpacked, index)).collect()
             }
-            None => self.layout.frames(&frame.buffer),
+            None => frame::planes(&self.layout, &frame.buffer),
         }
     }
 
@@ -127,7 +127,7 @@ impl Planes {
         &self,
         buffer: &mut gst::BufferRef,
     ) -> Option<impl std::ops::Deref<Target = [(BlockHandle, usize)]>> {
-        self.layout.write_on_gpu(buffer)
+        frame::write_on_gpu(&self.layout, buffer)
     }
 
     /// Writes a frame to `buffer`; `write` gets each plane that the frame has, and its number.

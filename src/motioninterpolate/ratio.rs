@@ -1,6 +1,6 @@
 //! Ratios of integers, times at another speed, and places between two frames.
 
-use motion_search::interpolation::Phase;
+use motion_frames::interpolation::Phase;
 
 /// Nanoseconds a second.
 pub const SECOND: u64 = 1_000_000_000;

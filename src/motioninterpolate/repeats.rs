@@ -2,7 +2,7 @@
 
 use super::metas;
 use super::planes::{InputFrame, Planes};
-use motion_search::duplicates::DuplicateFinder;
+use motion_frames::duplicates::DuplicateFinder;
 
 /// So many are dropped in a row, as in animations of which each frame is shown four times. The next one passes: in a longer run
 /// nothing moves, and the motion that follows it is not spread over all of it.

@@ -7,7 +7,7 @@ use gst::prelude::*;
 use super::ratio::Ratio;
 use super::{MotionInterpolateMode, MotionInterpolateQuality, MotionInterpolateSceneCut};
 use crate::settings::{DeviceSettings, LevelSettings, settings};
-use motion_search::interpolation::SceneCutThreshold;
+use motion_frames::interpolation::SceneCutThreshold;
 
 settings! {
     /// The values of the writable properties.

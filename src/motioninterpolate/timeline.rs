@@ -12,7 +12,7 @@
 //! 2/5, 4/5, 1/5, 3/5. Between frames of which one has another timestamp, nanoseconds count; an output frame less than one
 //! nanosecond beside an input frame is that input frame.
 
-use motion_search::interpolation::Phase;
+use motion_frames::interpolation::Phase;
 
 use super::ratio::{Ratio, Retiming, SECOND, gcd, phase};
 

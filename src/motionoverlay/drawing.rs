@@ -6,8 +6,8 @@ use super::color::{self, Model, Rgb};
 use super::settings::OverlaySettings;
 use crate::meta::MotionVectorMeta;
 use crate::video::frame::WritableFrame;
+use motion_frames::quantizer::MACROBLOCK;
 use motion_search::estimator::{MotionVector, SampleFormat};
-use motion_search::quantizer::MACROBLOCK;
 
 const ARROW: Rgb = [1.0, 0.87, 0.2];
 const RIM: Rgb = [0.0, 0.0, 0.0];

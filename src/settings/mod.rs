@@ -1,16 +1,14 @@
 //! What elements share: the declaration of properties, the devices of a search, messages about settings that cannot
 //! hold, and statistics.
 
-use std::borrow::Cow;
-use std::path::PathBuf;
-
 use glib::prelude::*;
 use glib::{ParamSpecEnum, ParamSpecString, ParamSpecUInt};
 use gst::prelude::*;
 
+use motion_frames::backend::{OpenedMaker, open_maker};
+use motion_frames::interpolation::{FrameFormat, FrameQuality};
 use motion_search::backend::{self, DeviceSelector, OnDeviceFailure};
 use motion_search::estimator::{Parameters, SetupError};
-use motion_search::interpolation::{FrameFormat, FrameQuality};
 use motion_search::session::{Balance, Session, Split};
 use motion_search::tuning::{Kernel, Tuning};
 
@@ -21,14 +19,14 @@ use motion_search::opencl::CudaContext as FrameContext;
 use std::convert::Infallible as FrameContext;
 
 mod messages;
-mod missing;
 mod opening;
 mod several;
 pub mod statistics;
 mod stream_error;
 
+pub use gst_motion_fields::missing::MissingFields;
+pub use gst_motion_fields::properties::{mark_choices, readable};
 pub use messages::{PostedWarnings, search_message, setup_message, tell_notices};
-pub use missing::MissingFields;
 pub use opening::{OpenError, log_compilations, refuse, replace};
 pub use several::{MotionEstimateBalance, MotionEstimateOnDeviceFailure, MotionEstimateSplit};
 pub use stream_error::StreamError;
@@ -103,22 +101,6 @@ macro_rules! settings {
 }
 
 pub(crate) use settings;
-
-/// `value`; if it is a string that is not UTF-8, as C can pass, with replacement characters. Reading it would panic.
-pub fn readable(value: &glib::Value) -> Cow<'_, glib::Value> {
-    match value.get::<Option<PathBuf>>() {
-        Ok(Some(text)) if text.to_str().is_none() => Cow::Owned(text.to_string_lossy().to_value()),
-        _ => Cow::Borrowed(value),
-    }
-}
-
-/// Tells GStreamer that the enums and flags of these properties are those of a plugin, so that its documentation lists their values.
-pub fn mark_choices(properties: &[glib::ParamSpec]) {
-    let types = properties.iter().map(glib::ParamSpec::value_type);
-    for choice in types.filter(|kind| kind.is_a(glib::Type::ENUM) || kind.is_a(glib::Type::FLAGS)) {
-        choice.mark_as_plugin_api(gst::PluginAPIFlags::empty());
-    }
-}
 
 settings! {
     /// The part of deep samples that is searched, where not all of their bits are.
@@ -255,13 +237,9 @@ impl DeviceSettings {
     /// What makes frames of `format` on one of these devices.
     ///
     /// # Errors
-    /// As [`backend::open_maker`].
-    pub fn open_maker(
-        &self,
-        format: &FrameFormat,
-        quality: FrameQuality,
-    ) -> Result<backend::OpenedMaker, SetupError> {
-        backend::open_maker(&self.selector()?, format, quality, self.threads as usize)
+    /// As [`open_maker`].
+    pub fn open_maker(&self, format: &FrameFormat, quality: FrameQuality) -> Result<OpenedMaker, SetupError> {
+        open_maker(&self.selector()?, format, quality, self.threads as usize)
     }
 }
 
@@ -284,4 +262,32 @@ conversions! {
     MotionEstimateSplit => Split { Auto, Rows, Candidates, Frames }
     MotionEstimateBalance => Balance { Adaptive, Fit, Static }
     MotionEstimateOnDeviceFailure => OnDeviceFailure { Native, Error }
+}
+
+#[cfg(test)]
+mod tests {
+    use gst::prelude::*;
+    use gst_motion_fields::missing::is_behind_estimate;
+
+    use crate::motionestimate::MotionEstimate;
+
+    /// Without a factory, and behind the edges of bins.
+    #[test]
+    fn an_element_of_any_origin_is_found_by_its_type() {
+        gst::init().unwrap();
+        let identity = || gst::ElementFactory::make("identity").build().unwrap();
+        let estimate: gst::Element = glib::Object::new::<MotionEstimate>().upcast();
+        assert!(estimate.factory().is_none());
+        let (inner, bin) = (identity(), gst::Bin::new());
+        bin.add_many([&estimate, &inner]).unwrap();
+        estimate.link(&inner).unwrap();
+        bin.add_pad(&gst::GhostPad::with_target(&inner.static_pad("src").unwrap()).unwrap()).unwrap();
+        let (behind, pipeline) = (identity(), gst::Pipeline::new());
+        pipeline.add_many([bin.upcast_ref::<gst::Element>(), &behind]).unwrap();
+        assert!(!is_behind_estimate(&behind));
+        bin.link(&behind).unwrap();
+        assert!(is_behind_estimate(&behind));
+        assert!(is_behind_estimate(&inner));
+        assert!(!is_behind_estimate(&estimate));
+    }
 }

@@ -5,9 +5,9 @@ use gst_video::VideoInfo;
 use super::search_message;
 use crate::meta::MetaError;
 use crate::video::frame::{PlaneError, frame_message};
-use motion_search::compensation::CompensationError;
+use motion_frames::compensation::CompensationError;
+use motion_frames::interpolation::InterpolationError;
 use motion_search::estimator::EstimateError;
-use motion_search::interpolation::InterpolationError;
 
 /// Why a frame is not searched, made or written.
 #[derive(Debug, thiserror::Error)]

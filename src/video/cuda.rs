@@ -16,8 +16,8 @@ use gst::ffi::{
 };
 use gst::prelude::*;
 use gst_video::{VideoFormat, VideoFrame, VideoInfo, VideoMeta};
+use motion_frames::interpolation::FrameFormat;
 use motion_search::estimator::{BlockHandle, FrameSource};
-use motion_search::interpolation::FrameFormat;
 use motion_search::opencl::{CudaContext, CudaPlane};
 use parking_lot::ReentrantMutex;
 

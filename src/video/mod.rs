@@ -17,7 +17,8 @@ use std::ops::RangeInclusive;
 use gst::prelude::*;
 use gst_video::{VideoFormat, VideoInfo, VideoMultiviewMode};
 
-use motion_search::estimator::{Parameters, SampleFormat};
+pub use gst_motion_fields::frame::sample_format;
+use motion_search::estimator::Parameters;
 
 /// Formats with luma of eight bits in the first plane, and chroma, if any, of half as many rows in other planes.
 const FORMATS: [VideoFormat; 5] =
@@ -63,15 +64,6 @@ pub fn caps_of(formats: &[VideoFormat]) -> gst::Caps {
         .width_range(SIDES)
         .height_range(SIDES)
         .build()
-}
-
-/// How the samples of frames with these caps lie in memory.
-pub fn sample_format(info: &gst_video::VideoInfo) -> SampleFormat {
-    let format = info.format_info();
-    let of_luma = format.depth().first().zip(format.shift().first());
-    of_luma
-        .and_then(|(&depth, &shift)| SampleFormat::new(depth, shift).ok())
-        .unwrap_or(SampleFormat::EIGHT_BITS)
 }
 
 /// The templates of an element with the two always pads `sink` and `src`.

@@ -3,8 +3,8 @@
 use gst_video::VideoRegionOfInterestMeta;
 use gstmotionestimate::meta::{self, Extras, FieldCosts, FieldDescription, MotionVectorMeta};
 use gstmotionestimate::quantizer::{MAX_OFFSET, Origins, QuantizerOffsets, Rule, field_of};
+use motion_frames::quantizer::{BlockMotion, MotionOffsets};
 use motion_search::estimator::MotionVector;
-use motion_search::quantizer::{BlockMotion, MotionOffsets};
 
 use crate::fields;
 use crate::init;

@@ -4,8 +4,8 @@ use std::error::Error;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
+use motion_frames::compensation;
 use motion_search::backend::{self, AvailableDevice, DeviceSelector, Grouping};
-use motion_search::compensation;
 use motion_search::estimator::{Algorithm, Frame, MotionVector, Parameters, SetupError, Window, oracle};
 use motion_search::native::{Level, Native};
 use motion_search::session::{self, Options, Split, WeightedDevice};

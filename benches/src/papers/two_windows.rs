@@ -8,8 +8,8 @@ use std::error::Error;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use motion_frames::compensation;
 use motion_search::backend::{self, DeviceSelector};
-use motion_search::compensation;
 use motion_search::estimator::{self, Device, Frame, MotionVector, Output, Parameters, Slot, Window};
 use motion_search::tuning::{Kernel, Tuning};
 

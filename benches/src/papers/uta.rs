@@ -4,8 +4,8 @@
 
 use std::error::Error;
 
+use motion_frames::compensation;
 use motion_search::backend;
-use motion_search::compensation;
 use motion_search::estimator::{self, Output, Parameters, Slot, Window};
 use motion_search::tuning::{Kernel, Launch, Tuning};
 

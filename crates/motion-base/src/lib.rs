@@ -21,6 +21,7 @@ pub mod pyramid;
 mod records;
 mod references;
 mod sample;
+pub mod sampling;
 #[allow(unsafe_code)]
 pub mod simd;
 mod sub_sample;

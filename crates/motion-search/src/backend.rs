@@ -12,12 +12,12 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::estimator::{Device, Parameters, SetupError};
-use crate::interpolation::{FrameFormat, FrameMaker, FrameQuality, Interpolator};
 use crate::native::{Level, Native};
 use crate::session::{Options, Session};
 use crate::tuning::{Kernel, Tuning};
 
 pub use chosen::{TuningSource, TuningWarning};
+pub use opencl::OpenClDevice;
 #[cfg(feature = "opencl")]
 pub use opencl::find as find_opencl;
 pub use several::{Grouping, OnDeviceFailure};
@@ -141,8 +141,8 @@ pub struct Choice {
 /// A device that was opened, and how it was chosen.
 pub type Opened = (Box<dyn Device>, Choice);
 
-/// A maker of frames, and if it is not the first choice of [`DeviceSelector::Auto`], the reason.
-pub type OpenedMaker = (Box<dyn FrameMaker>, Option<SetupError>);
+/// What was opened on an OpenCL device, if on any, and why the first choice of [`DeviceSelector::Auto`] was not taken.
+pub type OpenedBeside<T> = (Option<T>, Option<SetupError>);
 
 /// Every device of this machine, the native CPU first.
 pub fn devices() -> Vec<AvailableDevice> {
@@ -263,43 +263,32 @@ pub fn open_device(
     }
 }
 
-/// Opens a maker of frames of `format` for a search on `device`: on the same device, or of several ones on the first OpenCL
-/// GPU; else on the CPU without OpenCL, with `threads` threads.
+/// Calls `open` for what works beside a search on `device`: with the same OpenCL device, or of several ones with the first GPU;
+/// with none where the search is on the CPU without OpenCL. [`DeviceSelector::Auto`] takes the GPU with the most compute units
+/// that opens.
 ///
 /// # Errors
-/// [`SetupError`]: no such device; unless `device` is [`DeviceSelector::Auto`], also what keeps the device from starting.
-pub fn open_maker(
+/// [`SetupError`]: no such device; unless `device` is [`DeviceSelector::Auto`], also what `open` returns.
+pub fn open_beside<T>(
     device: &DeviceSelector,
-    format: &FrameFormat,
-    quality: FrameQuality,
-    threads: usize,
-) -> Result<OpenedMaker, SetupError> {
-    let fallback = match device {
-        DeviceSelector::Native => None,
-        DeviceSelector::Auto => match opencl::open_best_maker(format, quality) {
-            Some(Ok(maker)) => return Ok((maker, None)),
-            Some(Err(error)) => Some(error),
-            None => None,
-        },
+    open: impl Fn(&OpenClDevice) -> Result<T, SetupError>,
+) -> Result<OpenedBeside<T>, SetupError> {
+    let one = match device {
+        DeviceSelector::Native => return Ok((None, None)),
+        DeviceSelector::Auto => {
+            return Ok(match opencl::first_that_opens(false, open) {
+                Some(Ok(opened)) => (Some(opened), None),
+                Some(Err(error)) => (None, Some(error)),
+                None => (None, None),
+            });
+        }
         DeviceSelector::Several(list) => match several::first_gpu(list)? {
-            Some(gpu) => return Ok((opencl::open_maker(&gpu, format, quality)?, None)),
-            None => None,
+            Some(gpu) => gpu,
+            None => return Ok((None, None)),
         },
-        one => return Ok((opencl::open_maker(one, format, quality)?, None)),
+        one => one.clone(),
     };
-    Ok((native_maker(format, quality, threads)?, fallback))
-}
-
-/// Opens the CPU without OpenCL, to make frames of `format` in so many threads, 0 for one a core.
-///
-/// # Errors
-/// [`SetupError`] if memory or threads are missing.
-pub fn native_maker(
-    format: &FrameFormat,
-    quality: FrameQuality,
-    threads: usize,
-) -> Result<Box<dyn FrameMaker>, SetupError> {
-    Ok(Box::new(Interpolator::new(format, quality, threads)?))
+    Ok((Some(open(&opencl::find(&one)?)?), None))
 }
 
 fn native(kernel: Kernel, tuning: &Tuning, parameters: &Parameters) -> Result<Box<dyn Device>, SetupError> {
@@ -365,8 +354,8 @@ mod opencl {
         no_such_device,
     };
     use crate::estimator::{Parameters, SetupError};
-    use crate::interpolation::{FrameFormat, FrameMaker, FrameQuality};
-    use crate::opencl::{self, DeviceKind, OpenCl, OpenClDevice, OpenClInterpolator};
+    pub use crate::opencl::OpenClDevice;
+    use crate::opencl::{self, DeviceKind, OpenCl};
     use crate::tuning::{Kernel, Tuning};
 
     pub(super) const WHY_NO_DEVICE: &str = "there is no OpenCL device";
@@ -463,7 +452,7 @@ mod opencl {
 
     /// Calls `open` with GPUs, or with devices of any kind, until it succeeds: GPUs first, and devices with more compute
     /// units first. `None` if there is no device; if all fail, the error of the first.
-    fn first_that_opens<T>(
+    pub(super) fn first_that_opens<T>(
         any_kind: bool,
         open: impl Fn(&OpenClDevice) -> Result<T, SetupError>,
     ) -> Option<Result<T, SetupError>> {
@@ -473,31 +462,6 @@ mod opencl {
         let mut opened = devices.iter().map(open);
         let first = opened.next()?;
         Some(first.or_else(|error| opened.find_map(Result::ok).ok_or(error)))
-    }
-
-    fn maker_on(
-        device: &OpenClDevice,
-        format: &FrameFormat,
-        quality: FrameQuality,
-    ) -> Result<Box<dyn FrameMaker>, SetupError> {
-        Ok(Box::new(OpenClInterpolator::new(device, format, quality)?))
-    }
-
-    /// Opens the first device that `selector` names, to make frames.
-    pub(super) fn open_maker(
-        selector: &DeviceSelector,
-        format: &FrameFormat,
-        quality: FrameQuality,
-    ) -> Result<Box<dyn FrameMaker>, SetupError> {
-        maker_on(&find(selector)?, format, quality)
-    }
-
-    /// Opens the best GPU to make frames, as [`open_best`].
-    pub(super) fn open_best_maker(
-        format: &FrameFormat,
-        quality: FrameQuality,
-    ) -> Option<Result<Box<dyn FrameMaker>, SetupError>> {
-        first_that_opens(false, |device| maker_on(device, format, quality))
     }
 
     /// Whether there is a GPU.
@@ -516,10 +480,13 @@ mod opencl {
 mod opencl {
     use super::{AvailableDevice, DeviceLimits, DeviceSelector, Opened, no_such_device};
     use crate::estimator::{Parameters, SetupError};
-    use crate::interpolation::{FrameFormat, FrameMaker, FrameQuality};
     use crate::tuning::{Kernel, Tuning};
 
     pub(super) const WHY_NO_DEVICE: &str = "this build is without OpenCL";
+
+    /// An OpenCL device.
+    #[derive(Clone, Copy, Debug)]
+    pub enum OpenClDevice {}
 
     pub(super) fn devices() -> Vec<(AvailableDevice, DeviceLimits)> {
         Vec::new()
@@ -542,18 +509,14 @@ mod opencl {
         None
     }
 
-    pub(super) fn open_maker(
-        selector: &DeviceSelector,
-        _: &FrameFormat,
-        _: FrameQuality,
-    ) -> Result<Box<dyn FrameMaker>, SetupError> {
+    pub(super) fn find(selector: &DeviceSelector) -> Result<OpenClDevice, SetupError> {
         Err(no_such_device(selector))
     }
 
-    pub(super) fn open_best_maker(
-        _: &FrameFormat,
-        _: FrameQuality,
-    ) -> Option<Result<Box<dyn FrameMaker>, SetupError>> {
+    pub(super) fn first_that_opens<T>(
+        _: bool,
+        _: impl Fn(&OpenClDevice) -> Result<T, SetupError>,
+    ) -> Option<Result<T, SetupError>> {
         None
     }
 

@@ -47,9 +47,8 @@
 //! | for | what |
 //! |---|---|
 //! | applications | [`MotionSearch`] and what stands beside it here |
-//! | what is made of fields | [`compensation`]: predicted frames; [`interpolation`]: frames between frames; [`denoising`]; [`packers`]: the records of encoders; [`quantizer`]: where an encoder's bits pay off |
-//! | what needs no field | [`duplicates`]: frames that repeat others |
-//! | programs that keep frames on devices themselves, as the GStreamer elements do | [`backend`], which opens a [`session`] on a device or several; [`compilation`], which tells that a driver compiles; [`estimator`], the vocabulary and the trait of devices; [`tuning`]; [`stages`] |
+//! | encoders | [`quantizer`]: where their bits pay off |
+//! | programs that keep frames on devices themselves, as the GStreamer elements do | [`backend`], which opens a [`session`] on a device or several; [`compilation`], which tells that a driver compiles; [`estimator`], the vocabulary and the trait of devices; [`tuning`]; [`stages`]; [`scenes`]: whether two frames show different scenes |
 //! | tests and benchmarks, and what opens one certain device | [`native`], `opencl`, and the modules `oracle`, which define each algorithm in plain loops |
 //!
 //! All of it follows Semantic Versioning, except for items that this documentation does not show. While the first number
@@ -59,6 +58,8 @@
 //! predictions, qualities and costs of [`estimator`] are exhaustive on purpose: a device must know all of them, so that
 //! another one breaks devices.
 //!
+//! What is made of fields is in the crate `motion-frames`: frames between frames, predicted and denoised ones, records for encoders.
+//!
 //! # Features
 //!
 //! `opencl`, on by default: OpenCL devices. Without it the crate neither links nor looks for an OpenCL loader.
@@ -67,20 +68,14 @@
 #![warn(clippy::unwrap_used, clippy::dbg_macro, clippy::print_stdout, clippy::print_stderr)]
 
 pub mod backend;
-#[allow(unsafe_code)]
-pub mod compensation;
-pub mod denoising;
-pub mod duplicates;
 pub mod estimator;
-#[allow(unsafe_code)]
-pub mod interpolation;
 #[allow(unsafe_code)]
 pub mod native;
 #[cfg(feature = "opencl")]
 #[allow(unsafe_code)]
 pub mod opencl;
-pub mod packers;
 pub mod quantizer;
+pub mod scenes;
 mod search;
 pub mod session;
 pub mod stages;

@@ -1,8 +1,8 @@
 //! Whether two frames show different scenes, by a search on the CPU.
 
+use motion_frames::interpolation::{SearchInput, search_parameters};
 use motion_search::backend::{self, DeviceSelector, Grouping};
 use motion_search::estimator::Frame;
-use motion_search::interpolation::{SearchInput, search_parameters};
 use motion_search::session::Session;
 use motion_search::tuning::{Kernel, Tuning};
 

@@ -6,11 +6,13 @@ use std::sync::Once;
 use motion_search::estimator::{Parameters, Window};
 
 mod cases;
+#[cfg(feature = "frames")]
 mod cuts;
 mod extent;
 mod frames;
 #[cfg(feature = "gstreamer")]
 pub mod gstreamer;
+mod misuse;
 mod process;
 mod quality;
 mod runner;
@@ -20,9 +22,11 @@ pub use cases::{
     CONTENTS, Case, Content, cases, deep, deep_case, frames, hierarchical_cases, sub_sample_cases,
     three_step_cases,
 };
+#[cfg(feature = "frames")]
 pub use cuts::CutSearch;
 pub use extent::{Extent, some_of};
 pub use frames::{Noise, deepened, eight_bits, in_memory_of, padded, reconstruct, stream, with_stride};
+pub use misuse::{fails, panics};
 pub use process::{in_own_process, program, test_name, with_environment, with_tuning_file};
 pub use quality::ssim;
 pub use runner::{Cut, check, check_each, check_in_flight, check_parts, check_session, check_stream};

@@ -248,10 +248,11 @@ fn all_compiled_once(commands: &[&str], of_each: &[&str]) {
     let planner = Planner::new();
     let plain = commands.iter().map(ToString::to_string).chain(of_each_member(of_each));
     let groups = [planner.plans(plain), planner.plans(commands.iter().map(|command| for_gstreamer(command)))];
-    for package in ["motion-base", "motion-gpu", "motion-search"] {
+    for package in ["motion-base", "motion-gpu", "motion-search", "motion-frames"] {
         compiled_once(package, groups.iter().flatten());
     }
     for plans in &groups {
+        compiled_once("gst-motion-fields", plans);
         compiled_once("gst-plugin-motionestimate", plans);
         compiled_once("gst-plugin-motionx264", plans);
     }
@@ -282,6 +283,21 @@ fn benchmarks_do_not_compile_unit_tests() {
     let others: Vec<_> = others.into_iter().map(name).collect();
     assert!(benchmarks.len() > 10, "{} benchmarks", benchmarks.len());
     assert!(others.is_empty(), "targets of these packages need `bench = false`: {others:?}");
+}
+
+/// What an encoder or a reader of fields does not use, it does not compile; nor does a program that only searches.
+#[test]
+fn only_what_makes_frames_compiles_it() {
+    let planner = Planner::new();
+    let has_frames = |package: &str| {
+        let plan = planner.plan(&format!("cargo build -p {package}"));
+        assert!(!plan.libraries("motion-search").is_empty(), "{package}");
+        !plan.libraries("motion-frames").is_empty()
+    };
+    for package in ["motion-search", "gst-motion-fields", "gst-plugin-motionx264"] {
+        assert!(!has_frames(package), "{package}");
+    }
+    assert!(has_frames("gst-plugin-motionestimate"));
 }
 
 /// Each package leaves OpenCL out on its own, and all do together.

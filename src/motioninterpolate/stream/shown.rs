@@ -9,7 +9,7 @@ use super::super::timeline::{FramePlace, OutputFrame};
 use super::InterpolateStream;
 use crate::settings::StreamError;
 use crate::video;
-use motion_search::interpolation::Phase;
+use motion_frames::interpolation::Phase;
 
 impl InterpolateStream {
     /// Whether nothing is made between the two frames, because it would be too late.

@@ -2,9 +2,9 @@
 
 use gst_video::prelude::*;
 use gst_video::{VideoFormat, VideoFrameRef, VideoInfo};
-use motion_search::compensation::Sampling;
+use motion_frames::compensation::Sampling;
+use motion_frames::interpolation::{FrameQuality, Phase, oracle};
 use motion_search::estimator::{Frame, FrameView, SampleFormat};
-use motion_search::interpolation::{FrameQuality, Phase, oracle};
 
 use super::support::*;
 

@@ -3,7 +3,7 @@
 use gst::prelude::*;
 use gst_check::Harness;
 use gst_video::{VideoFormat, VideoInfo};
-use motion_search::interpolation::{FrameQuality, Phase};
+use motion_frames::interpolation::{FrameQuality, Phase};
 
 use super::motion::{expected, expected_of_four, picture};
 use super::support::*;

@@ -3,9 +3,9 @@
 
 use gst_video::prelude::*;
 use gst_video::{VideoFormat, VideoFrameRef, VideoInfo};
-use motion_search::compensation::Sampling;
+use motion_frames::compensation::Sampling;
+use motion_frames::interpolation::{FrameQuality, Phase, oracle};
 use motion_search::estimator::Frame;
-use motion_search::interpolation::{FrameQuality, Phase, oracle};
 
 use super::motion::{devices, views};
 use super::support::*;

@@ -2,7 +2,7 @@
 
 use gst_video::prelude::*;
 use gst_video::{VideoFormat, VideoFrameRef, VideoInfo};
-use motion_search::interpolation::{FrameQuality, Phase};
+use motion_frames::interpolation::{FrameQuality, Phase};
 
 use super::motion::{devices, expected, expected_of_four};
 use super::support::*;

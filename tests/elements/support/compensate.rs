@@ -3,7 +3,7 @@
 use gst_check::Harness;
 use gst_video::VideoInfo;
 use gstmotionestimate::meta::{self, FieldDescription};
-use motion_search::compensation::{Field, Sampling, oracle};
+use motion_frames::compensation::{Field, Sampling, oracle};
 use motion_search::estimator::{Frame, MotionVector};
 
 pub use super::{ElementBus, info, read, sample_format, samplings};

@@ -2,8 +2,8 @@
 
 use gst_check::Harness;
 use gst_video::{VideoFormat, VideoInfo};
-use motion_search::compensation::Sampling;
-use motion_search::denoising::{LumaSlot, NoiseMap, Reference, Strength, oracle, search_parameters};
+use motion_frames::compensation::Sampling;
+use motion_frames::denoising::{LumaSlot, NoiseMap, Reference, Strength, oracle, search_parameters};
 use motion_search::estimator::{Frame, References, oracle as search};
 
 pub use super::{ElementBus, address, end, error_text, info as video, pull, push};

@@ -10,7 +10,7 @@ use gst::prelude::*;
 use gst_check::Harness;
 use gst_video::prelude::*;
 use gst_video::{VideoFormat, VideoFrameRef, VideoInfo};
-use motion_search::compensation::Sampling;
+use motion_frames::compensation::Sampling;
 use motion_search::estimator::{Frame, FrameView, SampleFormat};
 use test_support::gstreamer::formats::depth_and_shift;
 

@@ -2,9 +2,9 @@
 
 use std::error::Error;
 
+use gst_motion_fields::frame::FrameLayout;
 use gst_video::VideoInfo;
-use gstmotionestimate::shared::FrameLayout;
-use motion_search::compensation::psnr;
+use motion_frames::compensation::psnr;
 use test_support::ssim;
 
 /// PSNR in dB and SSIM of luma of eight bits.

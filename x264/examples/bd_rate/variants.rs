@@ -2,9 +2,9 @@
 
 use std::error::Error;
 
+use gst_motion_fields::meta::{self, Extras, FieldCosts, MotionVectorMeta};
+use gst_motion_fields::quantizer::{self, PERIOD, QuantizerOffsets, Rule};
 use gst_video::VideoRegionOfInterestMeta;
-use gstmotionestimate::meta::{self, Extras, FieldCosts, MotionVectorMeta};
-use gstmotionestimate::quantizer::{self, PERIOD, QuantizerOffsets, Rule};
 
 use crate::clip::Clip;
 

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use gstmotionestimate::meta::{FieldCosts, MotionVectorMeta};
-use gstmotionestimate::shared::{FrameLayout, PlaneError};
-use motion_search::compensation::Sampling;
+use gst_motion_fields::frame::{FrameLayout, PlaneError};
+use gst_motion_fields::meta::{FieldCosts, MotionVectorMeta};
+use motion_base::sampling::Sampling;
 use motion_search::estimator::FrameView;
 use motion_search::quantizer::MACROBLOCK;
 
@@ -126,7 +126,7 @@ fn is_equal(
 
 #[cfg(test)]
 mod tests {
-    use gstmotionestimate::meta::{self, Extras, FieldDescription};
+    use gst_motion_fields::meta::{self, Extras, FieldDescription};
     use motion_search::estimator::Metric;
 
     use super::*;

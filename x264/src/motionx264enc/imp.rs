@@ -9,7 +9,7 @@ use gst_video::subclass::prelude::*;
 use gst_video::{VideoCodecFrame, VideoCodecFrameFlags, VideoCodecState, video_codec_state};
 use parking_lot::Mutex;
 
-use gstmotionestimate::shared::MissingFields;
+use gst_motion_fields::missing::MissingFields;
 
 use super::caps::{self, Target};
 use super::settings::Settings;

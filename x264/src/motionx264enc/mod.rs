@@ -45,6 +45,6 @@ glib::wrapper! {
 /// # Errors
 /// If GStreamer refuses the element.
 pub(crate) fn register(plugin: &gst::Plugin) -> Result<(), glib::BoolError> {
-    gstmotionestimate::shared::mark_choices(&settings::Settings::param_specs());
+    gst_motion_fields::properties::mark_choices(&settings::Settings::param_specs());
     gst::Element::register(Some(plugin), "motionx264enc", gst::Rank::NONE, MotionX264Enc::static_type())
 }

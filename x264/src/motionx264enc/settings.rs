@@ -43,7 +43,7 @@ macro_rules! settings {
 
             /// Sets the property `name` to `value`, which GObject has checked to be of its type.
             pub fn set(&mut self, name: &str, value: &glib::Value) {
-                let value = &*gstmotionestimate::shared::readable(value);
+                let value = &*gst_motion_fields::properties::readable(value);
                 match name {
                     $($name => {
                         self.$field = value.get().unwrap_or(Self::default().$field);

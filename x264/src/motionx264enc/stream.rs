@@ -1,8 +1,8 @@
 //! The frames of a stream from one caps to the next.
 
+use gst_motion_fields::frame::{FrameLayout, PlaneError};
+use gst_motion_fields::quantizer::{self, Origins, PERIOD, QuantizerOffsets, Rule};
 use gst_video::{VideoBufferFlags, VideoFormat, VideoInfo, VideoInterlaceMode};
-use gstmotionestimate::quantizer::{self, Origins, PERIOD, QuantizerOffsets, Rule};
-use gstmotionestimate::shared::{FrameLayout, PlaneError};
 
 use motion_search::estimator::{Frame, FrameView};
 
@@ -46,7 +46,7 @@ impl Outgoing {
 #[derive(Default)]
 pub struct Remarks {
     /// Why its motion field is not used.
-    pub field_error: Option<gstmotionestimate::meta::MetaError>,
+    pub field_error: Option<gst_motion_fields::meta::MetaError>,
     /// Where offsets came from.
     pub origins: Origins,
     /// Whether motion would have been used.

@@ -1,8 +1,8 @@
 //! What happens between frames: key units, caps, flushes, settings that change.
 
 use gst::prelude::*;
+use gst_motion_fields::meta::{self, Extras, FieldDescription};
 use gst_video::{DownstreamForceKeyUnitEvent, UpstreamForceKeyUnitEvent, VideoFormat, VideoInfo};
-use gstmotionestimate::meta::{self, Extras, FieldDescription};
 use motion_search::estimator::Metric;
 
 use crate::support::{SEARCH, bytes, frame, harness, key_units, pull};

@@ -127,6 +127,14 @@ pub enum Instructions {
 }
 
 impl Instructions {
+    /// Those of [`Level::best`].
+    pub fn best() -> Self {
+        let mut fastest_first = Level::ALL.into_iter().rev();
+        fastest_first
+            .find_map(Level::instructions)
+            .unwrap_or_else(|| unreachable!("every CPU has the plainest level of the build"))
+    }
+
     /// Runs the compilation of `work` for these instructions, or for those that suffice: on a CPU with AVX-512 the one for
     /// AVX2.
     pub fn run<R, W: WorkForAll<R>>(self, work: W) -> R {

@@ -25,8 +25,6 @@ pub use motion_base::{
     References, Sample, SampleFormat, SetupError, SubSample, UNITS_PER_SAMPLE, Window, prediction,
 };
 pub(crate) use motion_base::{NATIVE, half_samples_around, six_taps};
-#[cfg(feature = "opencl")]
-pub(crate) use motion_base::{PlaneCopy, copy_planes};
 pub use output::{Output, StageTimes};
 pub use part::Part;
 pub use report::{DeviceShare, Notice};

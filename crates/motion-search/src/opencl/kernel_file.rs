@@ -4,7 +4,7 @@ use motion_base::Parameters;
 use motion_gpu::program;
 
 /// Files that others include. A file that includes another comes before it.
-const INCLUDED: [(&str, &str); 11] = [
+const INCLUDED: [(&str, &str); 8] = [
     ("common.cl", include_str!("../../kernels/common.cl")),
     ("groups.cl", include_str!("../../kernels/groups.cl")),
     ("spans.cl", include_str!("../../kernels/spans.cl")),
@@ -13,9 +13,6 @@ const INCLUDED: [(&str, &str); 11] = [
     ("levels.cl", include_str!("../../kernels/levels.cl")),
     ("candidates.cl", include_str!("../../kernels/candidates.cl")),
     ("fields.cl", include_str!("../../kernels/fields.cl")),
-    ("points.cl", include_str!("../../kernels/points.cl")),
-    ("prediction.cl", include_str!("../../kernels/prediction.cl")),
-    ("hypotheses.cl", include_str!("../../kernels/hypotheses.cl")),
 ];
 
 /// A file of kernels.
@@ -35,11 +32,6 @@ pub enum KernelFile {
     Hierarchical,
     Refinement,
     Blocks,
-    Interpolation,
-    Compensation,
-    Weighting,
-    Mixing,
-    SearchFrame,
 }
 
 impl KernelFile {
@@ -59,11 +51,6 @@ impl KernelFile {
             Self::Hierarchical => include_str!("../../kernels/hierarchical.cl"),
             Self::Refinement => include_str!("../../kernels/refinement.cl"),
             Self::Blocks => include_str!("../../kernels/blocks.cl"),
-            Self::Interpolation => include_str!("../../kernels/interpolation.cl"),
-            Self::Compensation => include_str!("../../kernels/compensation.cl"),
-            Self::Weighting => include_str!("../../kernels/weighting.cl"),
-            Self::Mixing => include_str!("../../kernels/mixing.cl"),
-            Self::SearchFrame => include_str!("../../kernels/search_frame.cl"),
         }
     }
 

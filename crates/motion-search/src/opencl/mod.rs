@@ -1,12 +1,11 @@
-//! Full, three-step and hierarchical search on OpenCL devices, and frames made on them.
+//! Full, three-step and hierarchical search on OpenCL devices.
 //!
 //! No other module names OpenCL. [`devices`] lists the devices that are there, [`OpenCl`] searches on one
-//! of them with one of the kernels in `kernels/`, [`OpenClInterpolator`] makes frames between frames.
+//! of them with one of the kernels in `kernels/`.
 
 mod families;
 mod flight;
 mod frame;
-mod interpolation;
 mod kernel_family;
 mod kernel_file;
 
@@ -24,8 +23,6 @@ pub use motion_gpu::try_build;
 pub use motion_gpu::{CudaContext, CudaPlane};
 #[doc(inline)]
 pub use motion_gpu::{DeviceKind, OpenClDevice, devices};
-
-pub use interpolation::OpenClInterpolator;
 
 use crate::estimator::{
     self, DeviceInfo, EstimateError, Flights, Frame, Output, Parameters, Part, Request, SetupError, Slot,

@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use super::tiles::{LANES, MODES, ModeTransforms, TILE, TileNumber, TileSample, intra, load, satd};
-use crate::compensation::{Field, predict_luma_rows};
 use crate::estimator::{CostKind, FrameView, MotionVector, Parameters, PooledRecords, RecordPool, Sample};
-use motion_base::simd::{InstructionSet, Work};
+use motion_base::sampling::{Field, PlanePrediction, Sampling};
+use motion_base::simd::{InstructionSet, Instructions, Work};
 
 /// The transforms of predictions that all rows of tiles of a row of blocks share: of the mean, the samples above, and
 /// the plane along its rows.
@@ -214,7 +214,10 @@ impl<S: TileSample> CostRow<'_, S> {
             .with_scale(parameters.algorithm.scale() as u32);
         let (first, stride) = (*row * side, layout.pitch() * size_of::<S>());
         let predicted = &mut predicted[..side * layout.pitch()];
-        predict_luma_rows(&field, frames[2], first, bytemuck::cast_slice_mut(predicted), stride);
+        let (field, reference, format) = (&field, frames[2], frames[2].format().normal());
+        let prediction = PlanePrediction { field, sampling: Sampling::LUMA, reference, format };
+        let predicted_bytes = bytemuck::cast_slice_mut(predicted);
+        prediction.write_rows(Instructions::best(), first, predicted_bytes, stride);
         predicted.iter_mut().for_each(|sample| *sample = sample.in_order());
     }
 }

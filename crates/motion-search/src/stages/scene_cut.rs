@@ -3,9 +3,7 @@
 
 use super::{SearchedFrames, Stage};
 use crate::estimator::{EstimateError, Output, Parameters, SetupError};
-use crate::interpolation::{
-    BlockVectors, FlatFrame, SceneCutThreshold, SceneCuts, SearchFrames, halved, halvings,
-};
+use crate::scenes::{BlockVectors, FlatFrame, SceneCutThreshold, SceneCuts, SearchFrames, halved, halvings};
 use motion_base::simd::{Instructions, Level};
 
 /// The offset of the reference frame that is compared.

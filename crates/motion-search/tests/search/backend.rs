@@ -1,9 +1,7 @@
 //! Which device and kernel a name opens, and what is said where it opens none.
 
-use motion_search::backend::{DeviceSelector, Grouping, Opened, devices, open, open_device, open_maker};
-use motion_search::compensation::Sampling;
-use motion_search::estimator::{Algorithm, Parameters, SampleFormat, SetupError, Window};
-use motion_search::interpolation::{FrameFormat, FrameQuality};
+use motion_search::backend::{DeviceSelector, Grouping, Opened, devices, open, open_device};
+use motion_search::estimator::{Algorithm, Parameters, SetupError, Window};
 use motion_search::tuning::{Kernel, Tuning};
 
 fn parameters() -> Parameters {
@@ -38,30 +36,6 @@ fn native_is_listed_first_and_opens() {
         Kernel::NATIVE.iter().any(|kernel| kernel.name() == opened.info().kernel)
             && choice.fallback.is_none()
     );
-}
-
-#[test]
-fn frames_are_made_on_the_device_that_is_named_or_the_first_gpu_of_a_list() {
-    let samplings = vec![Sampling::LUMA];
-    let format = FrameFormat { size: (16, 16), samplings, samples: SampleFormat::EIGHT_BITS };
-    let maker = |device: &str| {
-        let (maker, fallback) = open_maker(&device.parse().unwrap(), &format, FrameQuality::Balanced, 1)?;
-        assert!(fallback.is_none(), "{device}: {fallback:?}");
-        Ok::<_, SetupError>(maker.device().to_owned())
-    };
-    let devices = devices();
-    let gpu = devices.iter().find(|device| device.kind == "gpu");
-    let gpu = gpu.map_or("native", |device| &device.name);
-    assert_eq!(maker("native").unwrap(), "native");
-    for device in &devices {
-        assert_eq!(maker(&device.selector.to_string()).unwrap(), device.name);
-    }
-    assert_eq!(maker("all").unwrap(), gpu);
-    let best = maker("auto").unwrap();
-    assert_eq!(best == "native", gpu == "native");
-    for device in ["no such device", "native,no such device", "native,"] {
-        assert_eq!(maker(device).is_err(), device.contains("such"), "{device}");
-    }
 }
 
 #[test]

@@ -4,17 +4,15 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use motion_search::backend::{self, DeviceSelector, Entry, Table, TuningWarning};
-use motion_search::compensation::{CompensationError, PlaneMut};
 use motion_search::compilation;
-use motion_search::estimator::{Algorithm, Device as _, EstimateError, Frame, SetupError, Slot};
-use motion_search::interpolation::{FrameFormat, FrameMaker as _, FrameQuality, InterpolationError, Phase};
-use motion_search::opencl::{OpenCl, OpenClInterpolator, try_build};
+use motion_search::estimator::{Algorithm, Device as _, EstimateError, SetupError, Slot};
+use motion_search::opencl::{OpenCl, try_build};
 use motion_search::tuning::{Kernel, Launch, Tuning};
 
-use test_support::in_own_process;
+use test_support::{fails, in_own_process, panics};
 
 use crate::all_devices;
-use crate::misuse::{fails, format, frame, panics, parameters, wrong_parameters};
+use crate::misuse::{frame, parameters, wrong_parameters};
 
 #[test]
 fn searches_on_devices() {
@@ -67,42 +65,6 @@ fn searches_on_devices() {
             fails(source, try_build(&device, source), |e| matches!(e, SetupError::KernelBuild { .. }));
         }
         panics("try_build", || try_build(&device, " \n"));
-    }
-}
-
-#[test]
-fn made_frames_on_devices() {
-    for device in all_devices() {
-        for wrong in [
-            FrameFormat { size: (0, 12), ..format() },
-            FrameFormat { size: (16, 0), ..format() },
-            FrameFormat { size: (usize::MAX, usize::MAX), ..format() },
-            FrameFormat { samplings: vec![], ..format() },
-        ] {
-            assert!(OpenClInterpolator::new(&device, &wrong, FrameQuality::Fast).is_err(), "{wrong:?}");
-        }
-        let (small, frame) = (Frame::from_fn(8, 8, |_, _| 0), frame());
-        let deep = Frame::deep_from_fn(10, (16, 12), |_, _| 0);
-        let is_planes = |error: &InterpolationError| matches!(error, InterpolationError::Planes(_));
-        let is_device = |error: &InterpolationError| matches!(error, InterpolationError::Device(_));
-        let mut maker = OpenClInterpolator::new(&device, &format(), FrameQuality::Balanced).unwrap();
-        fails("load_frame", maker.load_frame(&[]), is_planes);
-        fails("load_frame", maker.load_frame(&[small.view()]), is_planes);
-        fails("load_frame", maker.load_frame(&[deep.view()]), is_planes);
-        fails("set_motion", maker.set_motion(&[]), is_planes);
-        fails("finish_frame", maker.finish_frame(), is_device);
-        for _ in 0..maker.depth() {
-            maker.start_frame(Phase::MIDDLE).unwrap();
-        }
-        fails("start_frame", maker.start_frame(Phase::MIDDLE), is_device);
-        maker.finish_frame().unwrap();
-        let mut samples = vec![0; 16 * 12];
-        let mut out = PlaneMut::new(&mut samples[..64], 8, 8, 8).unwrap();
-        fails("write_plane", maker.write_plane(0, [&frame.view(), &frame.view()], &mut out), |error| {
-            matches!(error, CompensationError::PlaneSize(..))
-        });
-        let mut out = PlaneMut::new(&mut samples, 16, 12, 16).unwrap();
-        panics("write_plane", || maker.write_plane(1, [&frame.view(), &frame.view()], &mut out));
     }
 }
 

@@ -2,22 +2,19 @@
 
 use std::time::Duration;
 
-use motion_search::compensation::{self, CompensationError, Field, Sampling};
-use motion_search::denoising::{self, MOST_REFERENCES, NoiseMap, Reference, Strength};
-use motion_search::duplicates::DuplicateFinder;
 use motion_search::estimator::prediction::{median, median_predictors};
 use motion_search::estimator::{
-    Algorithm, Border, EstimateError, Frame, FrameView, Grid, Metric, MotionVector, OrderKey, Output,
-    Parameters, Part, Predictor, Quality, RecordPool, References, SetupError, Slot, StageTimes, SubSample,
-    oracle,
+    Algorithm, Border, EstimateError, Frame, Grid, Metric, MotionVector, OrderKey, Output, Parameters, Part,
+    Predictor, Quality, RecordPool, References, SetupError, Slot, StageTimes, SubSample, oracle,
 };
-use motion_search::interpolation::{self, FrameQuality, Phase};
 use motion_search::session::{Balance, Split, divide};
 use motion_search::stages;
 use motion_search::tuning::{Kernel, Tuning};
 use motion_search::{MotionSearch, MotionSearchBuilder, OnDeviceFailure};
 
-use crate::misuse::{fails, frame, panics, parameters};
+use test_support::{fails, panics};
+
+use crate::misuse::{frame, parameters};
 
 const VECTORS: [MotionVector; 4] = [MotionVector { x: 0, y: 0, cost: 0 }; 4];
 
@@ -82,7 +79,7 @@ fn oracles_of_searches() {
 }
 
 #[test]
-fn oracles_of_prediction_and_compensation() {
+fn oracles_of_prediction() {
     let huge = Grid { columns: usize::MAX, rows: usize::MAX };
     fails("check", huge.check(&VECTORS), |error| matches!(error, EstimateError::FieldSize(4, usize::MAX)));
     panics("median_predictors", || median_predictors(huge, &VECTORS));
@@ -92,66 +89,6 @@ fn oracles_of_prediction_and_compensation() {
     fails("vectors", stages::median_predictors(grid, &VECTORS[1..], &mut predictors), is_size);
     fails("predictors", stages::median_predictors(grid, &VECTORS, &mut predictors[1..]), is_size);
     assert_eq!(median(i16::MAX, i16::MIN, i16::MIN), i16::MIN);
-
-    let (frame, small, deep) = (frame(), small(), deep());
-    let (frame, small, deep) = (&frame.view(), &small.view(), &deep.view());
-    let field = Field::of(&parameters(), &VECTORS).unwrap();
-    let is_size = |error: &CompensationError| matches!(error, CompensationError::PlaneSize(..));
-    let is_depth = |error: &CompensationError| matches!(error, CompensationError::BitDepth(..));
-    fails("predict", compensation::oracle::predict(&field, Sampling::LUMA, small), is_size);
-    let interleaved = Sampling { interleaved: true, ..Sampling::LUMA };
-    fails("predict", compensation::oracle::predict(&field, interleaved, frame), is_size);
-    fails("residual", compensation::oracle::residual(frame, small), is_size);
-    fails("residual", compensation::oracle::residual(frame, deep), is_depth);
-    fails("squared_error", compensation::oracle::squared_error(frame, small), is_size);
-    fails("squared_error", compensation::oracle::squared_error(frame, deep), is_depth);
-}
-
-#[test]
-fn oracles_of_made_frames() {
-    let (frame, small, deep) = (frame(), small(), deep());
-    let (one, other, deeper) = ([frame.view()], [small.view()], [deep.view()]);
-    let (two, none): ([FrameView<'_>; 2], [FrameView<'_>; 0]) = ([frame.view(); 2], []);
-    let luma = [Sampling::LUMA];
-    let wrong = [
-        ("no planes", [&none[..], &none], &luma[..], &VECTORS[..]),
-        ("no next plane", [&one, &none], &luma, &VECTORS),
-        ("another size", [&one, &other], &luma, &VECTORS),
-        ("another depth", [&one, &deeper], &luma, &VECTORS),
-        ("a plane without a sampling", [&two, &two], &luma, &VECTORS),
-        ("a sampling without a plane", [&one, &one], &[Sampling::LUMA; 2], &VECTORS),
-        ("a short field", [&one, &one], &luma, &VECTORS[1..]),
-        ("a long field", [&one, &one], &luma, &[VECTORS[0]; 5]),
-    ];
-    for (name, frames, samplings, field) in wrong {
-        panics(name, || {
-            let quality = FrameQuality::Balanced;
-            interpolation::oracle::interpolate(frames, samplings, field, quality, Phase::MIDDLE)
-        });
-    }
-
-    let strength = Strength::new(1.0);
-    let map = |width| NoiseMap::new((width, 12), 8).unwrap();
-    let slot = Default::default();
-    let reference = |planes, vectors| Reference { slot, planes, vectors, offset: -1 };
-    let denoise = |width, planes: &[FrameView<'_>], references: &[Reference<'_>]| {
-        denoising::oracle::denoise(&mut map(width), &luma, planes, references, strength)
-    };
-    let is_planes = |error: &CompensationError| matches!(error, CompensationError::Planes(1, 2));
-    let is_size = |error: &CompensationError| matches!(error, CompensationError::PlaneSize(..));
-    let is_depth = |error: &CompensationError| matches!(error, CompensationError::BitDepth(..));
-    let is_field = |error: &CompensationError| matches!(error, CompensationError::FieldSize { .. });
-    fails("two planes", denoise(16, &two, &[]), is_planes);
-    fails("another size", denoise(16, &one, &[reference(&other, &VECTORS)]), is_size);
-    fails("another depth", denoise(16, &one, &[reference(&deeper, &VECTORS)]), is_depth);
-    fails("a short field", denoise(16, &one, &[reference(&one, &VECTORS[1..])]), is_field);
-    panics("no planes", || denoise(16, &none, &[]));
-    panics("another map", || denoise(64, &one, &[]));
-    panics("too many", || denoise(16, &one, &[reference(&one, &VECTORS); MOST_REFERENCES + 1]));
-    // Frames of any size and depth have search frames.
-    let long = Frame::from_fn(1, 4000, |_, _| 1);
-    assert_eq!(denoising::oracle::search_frame(&long.view()).view().width(), 1);
-    assert_eq!(interpolation::oracle::search_frame(&deep.view()).view().format().depth(), 8);
 }
 
 #[test]
@@ -203,7 +140,7 @@ fn settings_and_their_parts() {
 }
 
 #[test]
-fn shares_and_duplicates() {
+fn shares() {
     assert!(divide(usize::MAX, &[]).is_empty());
     assert_eq!(divide(7, &[f64::NAN, -1.0]), [7, 0]);
     assert_eq!(divide(usize::MAX, &[f64::MAX, f64::MAX]), [usize::MAX, 0]);
@@ -211,15 +148,4 @@ fn shares_and_duplicates() {
         let shares = divide(usize::MAX, weights);
         assert_eq!(shares.into_iter().map(|share| share as u128).sum::<u128>(), usize::MAX as u128);
     }
-
-    let (frame, small) = (frame(), small());
-    let (one, other) = ([frame.view()], [small.view()]);
-    let mut finder = DuplicateFinder::default();
-    fails("another size", finder.is_duplicate(&one, &other, &[Sampling::LUMA]), |error| {
-        matches!(error, CompensationError::PlaneSize(..))
-    });
-    let is_planes = |error: &CompensationError| matches!(error, CompensationError::Planes(..));
-    fails("no next planes", finder.is_duplicate(&one, &[], &[Sampling::LUMA]), is_planes);
-    fails("no previous planes", finder.is_duplicate(&[], &one, &[Sampling::LUMA]), is_planes);
-    fails("no samplings", finder.is_duplicate(&one, &one, &[]), is_planes);
 }

@@ -1,14 +1,10 @@
 //! Small cases for every kernel and device: quick by themselves, and small enough for oclgrind's device, which finds races
 //! and bad addresses.
 
-use motion_search::compensation::{PlaneMut, Sampling};
-use motion_search::estimator::{
-    Algorithm, Border, Frame, Metric, MotionVector, Parameters, Quality, SubSample, Window,
-};
-use motion_search::interpolation::{FrameFormat, FrameMaker, FrameQuality, Phase, oracle};
-use motion_search::opencl::{DeviceKind, OpenCl, OpenClInterpolator};
+use motion_search::estimator::{Algorithm, Border, Metric, Parameters, Quality, SubSample, Window};
+use motion_search::opencl::{DeviceKind, OpenCl};
 use motion_search::tuning::{Kernel, Launch, Tuning};
-use test_support::{Case, Content, Noise, check, frames};
+use test_support::{Case, Content, check, frames};
 
 use crate::all_devices;
 
@@ -134,55 +130,6 @@ fn shared_tasks_are_exact() {
             let mut estimator = OpenCl::new(&device, Kernel::Tiled, &Tuning::default(), &parameters).unwrap();
             let name = format!("{parameters:?}");
             check(&Case { name, parameters, reference, current }, &mut estimator);
-        }
-    }
-}
-
-/// Frames of a few blocks, of eight bits and of ten, in the groups of a CPU and of a GPU.
-#[test]
-fn made_frames_are_exact() {
-    let halved = Sampling { halved_x: true, halved_y: true, interleaved: false };
-    let interleaved = Sampling { interleaved: true, ..halved };
-    for mut device in all_devices() {
-        for (kind, depth, chroma) in
-            [(DeviceKind::Cpu, 8, vec![halved, halved]), (DeviceKind::Gpu, 10, vec![interleaved])]
-        {
-            device.kind = kind;
-            let (size, mut noise) = ((37, 18), Noise::new(depth));
-            let samplings = [&[Sampling::LUMA], &chroma[..]].concat();
-            let mut planes = || -> Vec<Frame> {
-                let mut plane = |sampling: &Sampling| {
-                    let size = sampling.plane_size(size.0, size.1);
-                    Frame::deep_from_fn(depth, size, |_, _| u16::from(noise.next()) << (depth - 8))
-                };
-                samplings.iter().map(&mut plane).collect()
-            };
-            let frames = [planes(), planes()];
-            let [previous, next] =
-                frames.each_ref().map(|planes| planes.iter().map(Frame::view).collect::<Vec<_>>());
-            let mut vector = |cost: u32| {
-                let [x, y] = [noise.next(), noise.next()].map(|byte| 8 * (i16::from(byte) - 128));
-                MotionVector { x, y, cost: cost % 4 }
-            };
-            let field: Vec<_> = (0..15).map(&mut vector).collect();
-            let phase = Phase::new(2, 5).unwrap();
-            let format = FrameFormat { size, samplings: samplings.clone(), samples: previous[0].format() };
-            let quality = FrameQuality::Balanced;
-            let mut maker = OpenClInterpolator::new(&device, &format, quality).unwrap();
-            maker.load_frame(&previous).unwrap();
-            maker.load_frame(&next).unwrap();
-            maker.set_motion(&field).unwrap();
-            maker.start_frame(phase).unwrap();
-            maker.finish_frame().unwrap();
-            let expected = oracle::interpolate([&previous, &next], &samplings, &field, quality, phase);
-            for (index, expected) in expected.iter().enumerate() {
-                let expected = expected.view();
-                let mut memory = vec![0; expected.row_bytes() * expected.height()];
-                let (size, stride, format) = (expected.size(), expected.row_bytes(), expected.format());
-                let mut plane = PlaneMut::with_format(&mut memory, size, stride, format).unwrap();
-                maker.write_plane(index, [&previous[index], &next[index]], &mut plane).unwrap();
-                assert_eq!(memory, expected.as_bytes(), "{kind:?}, plane {index}");
-            }
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::estimator::FrameView;
 
 /// A frame between its samples: that of the endlessly repeated frame.
-pub(crate) struct Interpolated {
+pub struct Interpolated {
     size: (usize, usize),
     /// The points at whole and half samples, two a sample on each axis, [`MARGIN`] samples beyond the frame.
     points: Vec<u16>,
@@ -14,7 +14,8 @@ pub(crate) struct Interpolated {
 const MARGIN: usize = 4;
 
 impl Interpolated {
-    pub(crate) fn new(frame: &FrameView<'_>) -> Self {
+    /// The points of `frame`.
+    pub fn new(frame: &FrameView<'_>) -> Self {
         let size = frame.size();
         let [columns, rows] = Self::points_of(size).map(|count| 0..count);
         let point = |x, y| point_of(frame, x - 2 * MARGIN as i32, y - 2 * MARGIN as i32);
@@ -28,7 +29,7 @@ impl Interpolated {
     }
 
     /// Samples a row, and rows.
-    pub(crate) fn size(&self) -> (usize, usize) {
+    pub fn size(&self) -> (usize, usize) {
         self.size
     }
 
@@ -38,7 +39,7 @@ impl Interpolated {
     }
 
     /// The sample at `(x, y)`, in quarter samples.
-    pub(crate) fn sample(&self, x: i32, y: i32) -> i32 {
+    pub fn sample(&self, x: i32, y: i32) -> i32 {
         let [columns, rows] = Self::points_of(self.size);
         let at = |at: i32, count: i32| (at + 2 * MARGIN as i32).clamp(0, count - 1);
         quarter_sample(|x, y| self.points[(at(y, rows) * columns + at(x, columns)) as usize].into(), x, y)
@@ -53,7 +54,7 @@ pub(super) fn point_of(frame: &FrameView<'_>, x: i32, y: i32) -> u16 {
 
 /// The sample at `(x, y)`, in quarter samples, from the points at whole and half samples, `point(x, y)` in half samples:
 /// a point, or the mean of two.
-pub(crate) fn quarter_sample(point: impl Fn(i32, i32) -> i32, x: i32, y: i32) -> i32 {
+pub fn quarter_sample(point: impl Fn(i32, i32) -> i32, x: i32, y: i32) -> i32 {
     let (left, top) = (x >> 1, y >> 1);
     let is_diagonal_up = (left + top) & 1 == 0;
     let (first, second) = match (x & 1 == 1, y & 1 == 1) {
@@ -69,7 +70,7 @@ pub(crate) fn quarter_sample(point: impl Fn(i32, i32) -> i32, x: i32, y: i32) ->
 
 /// The point at `(x, y)`, in half samples, of a frame of samples from 0 to `peak`, whose sample at `(x, y)` is
 /// `sample(x, y)`.
-pub(crate) fn half_sample(peak: i32, sample: impl Fn(i32, i32) -> i32, x: i32, y: i32) -> i32 {
+pub fn half_sample(peak: i32, sample: impl Fn(i32, i32) -> i32, x: i32, y: i32) -> i32 {
     let is_half = (x & 1 == 1, y & 1 == 1);
     let (x, y) = (x >> 1, y >> 1);
     let column = |x: i32| six_taps(|i| sample(x, y + i));

@@ -4,11 +4,11 @@
 
 mod costs;
 mod hierarchical;
-pub(crate) mod interpolation;
+pub mod interpolation;
 mod refinement;
 
 pub use costs::costs;
-pub(crate) use hierarchical::eight_bits;
+pub use hierarchical::eight_bits;
 pub use hierarchical::hierarchical;
 
 use super::{Algorithm, Displacement, FrameView, MotionField, OrderKey, Parameters, SubSample, Window};

@@ -4,7 +4,7 @@ use crate::estimator::{Frame, FrameView};
 use motion_base::hierarchy::level_sizes;
 
 /// The frame that is searched: eight bits of each sample.
-pub(crate) fn eight_bits(frame: &FrameView<'_>) -> Frame {
+pub fn eight_bits(frame: &FrameView<'_>) -> Frame {
     let seen = |x, y| frame.format().eight_bits(frame.sample(x as i32, y as i32));
     Frame::from_fn(frame.width(), frame.height(), seen)
 }

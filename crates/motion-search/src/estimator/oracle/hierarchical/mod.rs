@@ -17,7 +17,7 @@ mod tests;
 use crate::estimator::{Frame, FrameView, MotionField, Parameters};
 use cells::{CellVector, Cells};
 use check::Check;
-pub(crate) use frames::eight_bits;
+pub use frames::eight_bits;
 use level::SearchLevel;
 use motion_base::hierarchy::{CELL, Preset};
 

@@ -1,0 +1,390 @@
+//! The noise of a stream: how much there is where, and at which brightness.
+
+use rayon::prelude::*;
+
+use super::areas::Areas;
+use super::errors::{Errors, ReferenceErrors};
+use super::noise::{
+    ChromaBlock, ChromaError, LowerQuartile, LumaBlock, LumaError, least_noise, with_clipping, worthwhile,
+};
+use super::reference::Reference;
+use super::rules::{BLOCK, NoiseLevel, SAMPLES};
+use super::told::{ALL, LEVELS, LITTLE, Levels, TRUST, Told, ToldOfBlock, level};
+use motion_base::memory;
+use motion_base::{Parameters, SetupError};
+
+/// Of what is above the known noise of an area this part is added with each frame, of what is below this part subtracted.
+const RISE: u64 = 4;
+const FALL: u64 = 8;
+
+/// An area has its own noise if that is more than as many times the noise of the frame, or that little.
+const OTHER: u64 = 4;
+
+/// In clean frames areas seem to have noise by coding: luma less than half a level² of eight bits, and chroma, where luma has
+/// none, less than two.
+fn is_coding([luma, chroma]: [u64; 2], depth: u32) -> bool {
+    2 * luma < least_noise(depth) && chroma < 2 * least_noise(depth)
+}
+
+/// The previous frame shows another scene if more than this part of all blocks are lost in it, in 256ths, and more than
+/// as many times those that were lost from frame to frame before.
+const LOST_OF_SCENE: usize = 128;
+const MORE_LOST: usize = 2;
+
+/// The noise of a block, as 64 samples have it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct BlockNoise {
+    pub luma: u64,
+    pub chroma: u64,
+}
+
+/// The errors of a frame's prediction from the frame before or after it.
+pub(super) struct Evidence<'a> {
+    /// Whether it is the frame before.
+    pub is_previous: bool,
+    /// Whether light flickers between them.
+    pub flickers: bool,
+    pub luma: ReferenceErrors<'a, LumaError>,
+    pub chroma: ReferenceErrors<'a, ChromaError>,
+}
+
+impl<'a> Evidence<'a> {
+    /// That of the `references` that are beside the frame, by whether light flickers, and the errors.
+    pub fn of(
+        references: &[Reference<'_>],
+        lights: &[bool],
+        luma: &'a Errors<LumaError>,
+        chroma: &'a Errors<ChromaError>,
+    ) -> Vec<Self> {
+        let beside = references.iter().zip(lights).enumerate();
+        let beside = beside.filter(|(_, (reference, _))| reference.is_beside());
+        let evidence = beside.map(|(index, (reference, &flickers))| {
+            let is_previous = reference.offset < 0;
+            let (luma, chroma) = (luma.of_reference(index), chroma.of_reference(index));
+            Self { is_previous, flickers, luma, chroma }
+        });
+        evidence.collect()
+    }
+}
+
+/// Memory that is used for all frames: the level of each block, and what luma and chroma tell in comparison with the
+/// frames before and after.
+#[derive(Default)]
+pub(super) struct NoiseMemory {
+    levels: Vec<u8>,
+    luma: [Told; 2],
+    chroma: [Told; 2],
+}
+
+impl NoiseMemory {
+    /// For frames of `size` luma samples, with chroma or without.
+    ///
+    /// # Errors
+    /// [`SetupError::Memory`] if there is too little.
+    pub fn new(size: (usize, usize), has_chroma: bool) -> Result<Self, SetupError> {
+        let (areas, mut memory) = (Areas::of_frame(size), Self::default());
+        memory.levels = memory::values("the levels of blocks", areas.blocks.0 * areas.blocks.1)?;
+        memory.luma.iter_mut().try_for_each(|told| told.reserve(areas))?;
+        if has_chroma {
+            memory.chroma.iter_mut().try_for_each(|told| told.reserve(areas))?;
+        }
+        Ok(memory)
+    }
+}
+
+/// The noise of a frame, and that of its areas, which follows what frames tell.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Followed {
+    frame: Levels,
+    areas: Vec<Levels>,
+    /// For each area the noise of each level that it has of its own.
+    own: Vec<[Option<u64>; LEVELS]>,
+    /// The most of these in the area and those around it.
+    most_around: Vec<[u64; LEVELS]>,
+}
+
+/// The noise of a stream's frames, which follows them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoiseMap {
+    depth: u32,
+    level: NoiseLevel,
+    areas: Areas,
+    luma: Followed,
+    chroma: Followed,
+    /// The part of the blocks that were lost between the last frame and that before it, and that after it.
+    lost: [usize; 2],
+    /// The noise of the last frame.
+    blocks: Vec<BlockNoise>,
+}
+
+impl NoiseMap {
+    /// For frames of `size` luma samples of `depth` bits.
+    ///
+    /// # Errors
+    /// [`SetupError::FrameSize`] if they are empty or too large; [`SetupError::Memory`] if there is too little.
+    ///
+    /// # Panics
+    /// If `depth` is not from 8 to 16.
+    pub fn new(size: (usize, usize), depth: u32) -> Result<Self, SetupError> {
+        assert!((8..=16).contains(&depth), "no samples have {depth} bits");
+        Parameters::check_frame_size(size)?;
+        let areas = Areas::of_frame(size);
+        let [luma, chroma] = [Followed::new(areas)?, Followed::new(areas)?];
+        let blocks = memory::values("the noise of blocks", areas.blocks.0 * areas.blocks.1)?;
+        Ok(Self { depth, level: NoiseLevel::MEASURED, areas, luma, chroma, lost: [0; 2], blocks })
+    }
+
+    /// Sets whether the noise of the frames from now on is measured, or known.
+    pub fn set_level(&mut self, level: NoiseLevel) {
+        self.level = level;
+    }
+
+    /// Sets the noise of the blocks of a frame to what is known. Flat blocks have none.
+    fn set_known(&mut self, known: u64, luma: &[LumaBlock], chroma: &[ChromaBlock]) {
+        let no_chroma = ChromaBlock::default();
+        for (block, noise) in self.blocks.iter_mut().enumerate() {
+            let (luma, chroma) = (&luma[block], chroma.get(block).unwrap_or(&no_chroma));
+            let of_luma = if luma.variation == 0 { 0 } else { with_clipping(known, luma, self.depth) };
+            let of_chroma = if luma.variation == 0 && chroma.variation == 0 { 0 } else { known };
+            *noise = BlockNoise {
+                luma: worthwhile(of_luma),
+                chroma: if chroma.samples == 0 { 0 } else { worthwhile(of_chroma) },
+            };
+        }
+    }
+
+    /// Forgets the noise of the frames up to now.
+    pub fn restart(&mut self) {
+        self.luma.restart();
+        self.chroma.restart();
+        self.lost = [0; 2];
+    }
+
+    /// Whether the last frame has none.
+    pub fn is_none(&self) -> bool {
+        self.blocks.iter().all(|noise| *noise == BlockNoise::default())
+    }
+
+    /// The mean standard deviation of luma's noise in the last frame.
+    pub fn mean_deviation(&self) -> f64 {
+        self.blocks.iter().map(|noise| deviation(noise.luma)).sum::<f64>() / self.blocks.len() as f64
+    }
+
+    /// The standard deviation of luma's noise in the last frame at this luma sample.
+    ///
+    /// # Panics
+    /// If no block holds such a sample.
+    pub fn luma_deviation(&self, x: usize, y: usize) -> f64 {
+        deviation(self.block_at(x, y).luma)
+    }
+
+    /// The same of chroma's noise.
+    ///
+    /// # Panics
+    /// If no block holds such a sample.
+    pub fn chroma_deviation(&self, x: usize, y: usize) -> f64 {
+        deviation(self.block_at(x, y).chroma)
+    }
+
+    fn block_at(&self, x: usize, y: usize) -> &BlockNoise {
+        let (columns, column) = (self.areas.blocks.0, x / BLOCK);
+        assert!(column < columns, "no block holds luma sample ({x}, {y})");
+        &self.blocks[y / BLOCK * columns + column]
+    }
+
+    /// The noise of the blocks of the last frame.
+    pub(super) fn blocks(&self) -> &[BlockNoise] {
+        &self.blocks
+    }
+
+    /// Whether chroma has noise.
+    pub(super) fn has_chroma(&self) -> bool {
+        self.blocks.iter().any(|noise| noise.chroma > 0)
+    }
+
+    /// Follows the noise to a frame of the blocks `luma` and, of the same number or none, `chroma`. There are at most two
+    /// frames of evidence.
+    pub(super) fn follow(
+        &mut self,
+        luma: &[LumaBlock],
+        chroma: &[ChromaBlock],
+        evidence: &[Evidence<'_>],
+        memory: &mut NoiseMemory,
+    ) {
+        let Self { depth, level: noise_level, areas, .. } = *self;
+        if let Some(known) = noise_level.of_samples(depth) {
+            self.restart();
+            return self.set_known(if evidence.is_empty() { 0 } else { known }, luma, chroma);
+        }
+        let NoiseMemory { levels, luma: told, chroma: told_of_chroma } = memory;
+        levels.clear();
+        levels.extend(luma.iter().map(|block| level(block, depth)));
+        let evidence = &evidence[..evidence.len().min(told.len())];
+        let told = &mut told[..evidence.len()];
+        told.par_iter_mut().zip(evidence).for_each(|(told, evidence)| {
+            told.by_luma(areas, depth, levels, luma, (evidence.luma, evidence.flickers));
+        });
+        let lost_in = |is_previous: bool| {
+            let found = evidence.iter().zip(&*told).find(|(evidence, _)| evidence.is_previous == is_previous);
+            found.map(|(_, told)| told.lost)
+        };
+        let lost = lost_in(true).unwrap_or(self.lost[1]);
+        let lost_later = lost_in(false).unwrap_or(0);
+        if lost > LOST_OF_SCENE.max(MORE_LOST * self.lost[0]) {
+            self.restart();
+        }
+        self.lost = [lost, lost_later];
+        let is_clean = told.iter().any(|told| told.is_clean);
+        let has_bars = is_clean || told.iter().any(|told| told.has_bars);
+        self.luma.follow(areas, told);
+        let Self { luma: of_luma, chroma: of_chroma, blocks, .. } = self;
+        of_luma.each(areas, blocks, |followed, noise| {
+            let of_block = &luma[followed.block];
+            let level = levels[followed.block].into();
+            let known = followed.noise(level, || ToldOfBlock::new(told, followed.block, of_block.white()));
+            let known = if is_clean && is_coding([known, 0], depth) { 0 } else { known };
+            // A block of a bar has none: between samples the picture beside it would be mixed into it.
+            let is_bar = (level == 0 || has_bars) && of_block.variation == 0;
+            noise.luma = if is_bar { 0 } else { worthwhile(with_clipping(known, of_block, depth)) };
+        });
+        if chroma.is_empty() {
+            return;
+        }
+        let told_by_luma = &*told;
+        let told = &mut told_of_chroma[..evidence.len()];
+        told.par_iter_mut().zip(evidence).zip(told_by_luma).for_each(|((told, evidence), by_luma)| {
+            let of_block = |block: usize| {
+                let most = 2 * blocks[block].luma.max(least_noise(depth));
+                // Where its luma is found.
+                let is_found = luma[block].is_whole() && by_luma.of(block).is_none_or(|noise| noise <= most);
+                is_found.then(|| evidence.chroma.of(block).noise(&chroma[block], depth))
+            };
+            told.by_blocks(luma.len(), of_block);
+            told.trust = by_luma.trust;
+            told.of_frame(levels, LowerQuartile::of_white(chroma[0].samples));
+            told.of_areas(areas, levels, chroma[0].samples);
+        });
+        of_chroma.follow(areas, told);
+        of_chroma.each(areas, blocks, |followed, noise| {
+            let level = levels[followed.block].into();
+            let known = followed.noise(level, || ToldOfBlock::new(told, followed.block, u64::MAX));
+            let known = if is_clean && is_coding([noise.luma, known], depth) { 0 } else { known };
+            let (luma, chroma) = (&luma[followed.block], &chroma[followed.block]);
+            let are_flat = luma.variation == 0 && chroma.variation == 0;
+            noise.chroma = if (level == 0 || has_bars) && are_flat { 0 } else { worthwhile(known) };
+        });
+    }
+}
+
+/// The standard deviation of the noise of 64 samples.
+fn deviation(noise: u64) -> f64 {
+    (noise as f64 / SAMPLES as f64).sqrt()
+}
+
+impl Followed {
+    fn new(areas: Areas) -> Result<Self, SetupError> {
+        let count = areas.count.0 * areas.count.1;
+        let areas = memory::values("the noise of areas", count)?;
+        let own = memory::values("the noise of the levels of areas", count)?;
+        let most_around = memory::values("the most noise around areas", count)?;
+        Ok(Self { frame: Levels::default(), areas, own, most_around })
+    }
+
+    fn restart(&mut self) {
+        self.frame = Levels::default();
+        self.areas.fill(Levels::default());
+    }
+
+    /// Follows what other frames tell: for the frame that which tells the least, for each area the least.
+    fn follow(&mut self, areas: Areas, told: &[Told]) {
+        self.frame = Levels::default();
+        let least = told.iter().filter(|told| told.frame[ALL].is_some()).min_by_key(|told| told.frame[ALL]);
+        if let Some(told) = least {
+            self.frame = told.frame.map(|noise| noise.map(|noise| noise * told.trust / TRUST));
+        }
+        for (area, levels) in self.areas.iter_mut().enumerate() {
+            let least = |level: usize| told.iter().filter_map(|told| told.areas[area][level]).min();
+            follow(levels, std::array::from_fn(least));
+        }
+        for area in 0..self.areas.len() {
+            for level in 0..LEVELS {
+                self.own[area][level] = self.of_area(area, level);
+            }
+        }
+        for (area, most) in self.most_around.iter_mut().enumerate() {
+            *most = [0; LEVELS];
+            for own in areas.around(area).map(|area| &self.own[area]) {
+                for (most, own) in most.iter_mut().zip(own) {
+                    *most = own.unwrap_or(0).max(*most);
+                }
+            }
+        }
+    }
+
+    /// The noise of a level of an area, if that is another than that of the frame.
+    fn of_area(&self, area: usize, level: usize) -> Option<u64> {
+        let of_frame = self.of_frame(level);
+        let noise = self.areas[area][level].or(self.areas[area][ALL])?;
+        (LITTLE * noise < of_frame || noise > OTHER * of_frame).then_some(noise)
+    }
+
+    /// The noise of a level of the frame.
+    fn of_frame(&self, level: usize) -> u64 {
+        self.frame[level].or(self.frame[ALL]).unwrap_or(0)
+    }
+
+    /// Calls `set` with each block, and what is known of its area.
+    fn each(
+        &self,
+        areas: Areas,
+        blocks: &mut [BlockNoise],
+        set: impl Fn(FollowedBlock<'_>, &mut BlockNoise) + Sync,
+    ) {
+        blocks.par_chunks_mut(areas.blocks.0).enumerate().for_each(|(row, blocks)| {
+            for (area, columns) in areas.of_row(row) {
+                for column in columns {
+                    let block = row * areas.blocks.0 + column;
+                    set(FollowedBlock { followed: self, areas, area, block }, &mut blocks[column]);
+                }
+            }
+        });
+    }
+}
+
+/// A block, and the noise that is followed.
+struct FollowedBlock<'a> {
+    followed: &'a Followed,
+    areas: Areas,
+    area: usize,
+    block: usize,
+}
+
+impl FollowedBlock<'_> {
+    /// Its noise, if it is of this level, and frames tell `told` of it.
+    #[inline(always)]
+    fn noise(&self, level: usize, told: impl FnOnce() -> Option<ToldOfBlock>) -> u64 {
+        let Self { followed, areas, area, .. } = *self;
+        let known = followed.own[area][level].unwrap_or_else(|| followed.of_frame(level));
+        if followed.most_around[area][level] <= 2 * known {
+            return known;
+        }
+        match told() {
+            // Of another kind than most of its area, or in an area that tells nothing.
+            Some(told) if told.least > known => {
+                let others = areas.around(area).filter_map(|area| followed.own[area][level]);
+                others.filter(|noise| *noise > 2 * known && told.may_have(*noise)).max().unwrap_or(known)
+            }
+            _ => known,
+        }
+    }
+}
+
+/// Follows what is told of each level.
+fn follow(levels: &mut Levels, told: Levels) {
+    for (noise, told) in levels.iter_mut().zip(told) {
+        if let Some(told) = told {
+            let known = noise.unwrap_or(told);
+            *noise = Some(known + told.saturating_sub(known) / RISE - known.saturating_sub(told) / FALL);
+        }
+    }
+}

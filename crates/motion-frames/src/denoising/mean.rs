@@ -1,0 +1,186 @@
+//! The weighted mean of a plane and its predictions.
+
+use rayon::prelude::*;
+
+use super::errors::ReferenceErrors;
+use super::noise::LumaError;
+use super::rules::{BlockWeights, VectorEnds, WEIGHTS};
+use super::stripes::{STRIPE, Stripes, fill_stripes};
+use crate::compensation::{PlaneMut, Sampling};
+use crate::interpolation::{AHEAD, BandMut, CellSource, ChromaWork, PREFETCHED, PlaneCell};
+use motion_base::FrameView;
+use motion_base::simd::{InstructionSet, Instructions, Work};
+
+/// The binary logarithm of the sum of weights.
+const SHIFT: i32 = WEIGHTS.ilog2() as i32;
+
+/// The positions in a plane of chroma for each quarter of a luma sample.
+pub(super) fn steps_of_chroma(sampling: Sampling) -> (i32, i32) {
+    (if sampling.halved_x { 1 } else { 2 }, if sampling.halved_y { 1 } else { 2 })
+}
+
+/// How a block is averaged.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Average {
+    pub weights: BlockWeights,
+    /// The most by which samples change.
+    pub change: u16,
+}
+
+/// The mean of a plane and the same plane of other frames.
+pub(super) struct PlaneMean<'a, 'b> {
+    pub instructions: Instructions,
+    pub plane: &'a FrameView<'a>,
+    /// Positions in it on each axis, for each quarter of a luma sample.
+    pub steps: (i32, i32),
+    pub others: Vec<FrameView<'a>>,
+    /// The ends of the vectors in them.
+    pub ends: &'a [VectorEnds],
+    /// Of those whose light is another, the errors of their predictions.
+    pub lights: Vec<Option<ReferenceErrors<'a, LumaError>>>,
+    pub averages: &'a [Average],
+    /// Blocks of a row.
+    pub columns: usize,
+    pub out: &'a mut PlaneMut<'b>,
+}
+
+impl PlaneMean<'_, '_> {
+    /// Writes it. `sources` are the planes of the other frames, `stripes` the same in stripes if blocks fill these; a pixel
+    /// has `P` samples, a block `W` x `H`.
+    pub fn write<S, const P: usize, const W: usize, const H: usize>(
+        self,
+        sources: &[S],
+        stripes: Option<&[Stripes<'_, P, H>]>,
+    ) where
+        S: CellSource<W, H>,
+    {
+        let Self { instructions, plane, steps, ends, lights, averages, columns, out, .. } = self;
+        let (format, width, stride) = (plane.format(), plane.width(), out.stride());
+        out.bytes_mut().par_chunks_mut(stride * H).enumerate().for_each(|(row, bytes)| {
+            let out = BandMut { bytes, stride, width, format };
+            let averages = &averages[row * columns..][..columns];
+            let lights = &lights[..];
+            let mean =
+                MeanOfBlocks::<S, P, W, H> { plane, steps, sources, stripes, ends, lights, averages, row };
+            S::run(instructions, RowOfMeans { mean, out });
+        });
+    }
+}
+
+impl<'a> ChromaWork<'a> for PlaneMean<'a, '_> {
+    fn run<S, const P: usize, const W: usize, const H: usize>(self)
+    where
+        S: CellSource<W, H> + From<FrameView<'a>>,
+    {
+        let sources: Vec<_> = self.others.iter().map(|plane| S::from(*plane)).collect();
+        let stripes: Vec<_> = self.others.iter().map(|plane| Stripes::from(*plane)).collect();
+        let are_filled = fill_stripes::<W>(self.plane.format().depth(), self.ends);
+        self.write::<S, P, W, H>(&sources, are_filled.then_some(&stripes));
+    }
+}
+
+/// Averages a row of blocks. A pixel has `P` samples, a block `W` x `H`.
+struct MeanOfBlocks<'a, S, const P: usize, const W: usize, const H: usize> {
+    plane: &'a FrameView<'a>,
+    steps: (i32, i32),
+    /// The samples of the other frames.
+    sources: &'a [S],
+    /// The same, if blocks are averaged in stripes.
+    stripes: Option<&'a [Stripes<'a, P, H>]>,
+    ends: &'a [VectorEnds],
+    lights: &'a [Option<ReferenceErrors<'a, LumaError>>],
+    averages: &'a [Average],
+    row: usize,
+}
+
+impl<S: CellSource<W, H>, const P: usize, const W: usize, const H: usize> MeanOfBlocks<'_, S, P, W, H> {
+    /// Where the vector of a block leads to.
+    #[inline(always)]
+    fn position(&self, ends: &VectorEnds, column: usize) -> (i32, i32) {
+        let (x, y) = ends.position(column, self.row);
+        (self.steps.0 * x, self.steps.1 * y)
+    }
+
+    /// The mean of the blocks in a cell of `V` x `H` samples, from a column on.
+    #[inline(always)]
+    fn cell<E, T, const V: usize>(&self, sources: &[T], column: usize) -> MeanSamples<T, E, V, H>
+    where
+        E: InstructionSet,
+        T: CellSource<V, H>,
+    {
+        let pixel = ((column * W / P) as i32, (self.row * H) as i32);
+        let samples = T::Cell::<E>::read::<P>(self.plane, pixel);
+        let averages = &self.averages[column..][..V / W];
+        let mut sum = samples.times(of_samples::<T::Cell<E>, V, H>(averages, |average| average.weights[0]));
+        for (index, source) in sources.iter().enumerate() {
+            if averages.iter().all(|average| average.weights[index + 1] == 0) {
+                continue;
+            }
+            let mut predicted = source.cell::<E>(self.position(&self.ends[index], column));
+            // In luma, whose cells are blocks.
+            if let Some(errors) = self.lights[index] {
+                let brighter = errors.of(self.row * self.averages.len() + column).brighter;
+                predicted = predicted.brighter(brighter, self.plane.format().peak());
+            }
+            let weights = of_samples::<T::Cell<E>, V, H>(averages, |average| average.weights[index + 1]);
+            sum = sum.plus(predicted.times(weights));
+        }
+        let most = |average: &Average| average.change.min(T::Cell::<E>::UNLIMITED);
+        let most = of_samples::<T::Cell<E>, V, H>(averages, most);
+        sum.round::<SHIFT>().within(samples, samples, most).samples()
+    }
+}
+
+/// For each sample of a cell the number of its block. The blocks are beside each other.
+#[inline(always)]
+fn of_samples<C: PlaneCell<V, H>, const V: usize, const H: usize>(
+    averages: &[Average],
+    number: impl Fn(&Average) -> u16,
+) -> C::Numbers {
+    if let [average] = averages {
+        return C::all(number(average));
+    }
+    let mut numbers = [0; V];
+    // Blocks have four samples in a row, or a multiple of that.
+    for (index, numbers) in numbers.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+        *numbers = [number(&averages[index * 4 * averages.len() / V]); 4];
+    }
+    C::numbers(&[numbers; H])
+}
+
+/// The samples of a block of `W` x `H`, in the instructions of `E`.
+type MeanSamples<S, E, const W: usize, const H: usize> =
+    [[<<S as CellSource<W, H>>::Cell<E> as PlaneCell<W, H>>::Sample; W]; H];
+
+impl<E: InstructionSet, S: CellSource<W, H>, const P: usize, const W: usize, const H: usize> Work<E>
+    for RowOfMeans<'_, S, P, W, H>
+{
+    #[inline(always)]
+    fn run(self, engine: E) {
+        let Self { mean, mut out } = self;
+        let together = if mean.stripes.is_some() { STRIPE / W } else { 1 };
+        for first in (0..mean.averages.len()).step_by(together) {
+            let (left, top) = ((first * W) as i32, (mean.row * H) as i32);
+            if let Some(stripes) = mean.stripes
+                && mean.plane.inside((left, top), (STRIPE, H)).is_some()
+            {
+                out.write((left, 0), &mean.cell::<E, _, STRIPE>(stripes, first));
+                continue;
+            }
+            if first % PREFETCHED == 0 && first + AHEAD < mean.averages.len() {
+                for (source, ends) in mean.sources.iter().zip(mean.ends) {
+                    source.prefetch(engine, mean.position(ends, first + AHEAD));
+                }
+            }
+            for column in first..(first + together).min(mean.averages.len()) {
+                out.write(((column * W) as i32, 0), &mean.cell::<E, _, W>(mean.sources, column));
+            }
+        }
+    }
+}
+
+/// A row of blocks, and where their mean is written.
+struct RowOfMeans<'a, S, const P: usize, const W: usize, const H: usize> {
+    mean: MeanOfBlocks<'a, S, P, W, H>,
+    out: BandMut<'a>,
+}

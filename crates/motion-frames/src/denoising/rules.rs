@@ -1,0 +1,179 @@
+//! What the definition fixes: blocks, the search, weights.
+
+use crate::compensation::{CompensationError, Field};
+use crate::interpolation;
+use motion_base::{MotionVector, Parameters, References, SetupError};
+use motion_search::scenes;
+
+/// The side of a block in luma samples. Each has one weight for each frame.
+pub(super) const BLOCK: usize = 8;
+
+/// The luma samples of a whole block.
+pub(super) const SAMPLES: u64 = (BLOCK * BLOCK) as u64;
+
+/// The sum of the weights of a block.
+pub(super) const WEIGHTS: u32 = 256;
+
+/// The most frames that a frame is averaged with.
+pub const MOST_REFERENCES: usize = 2 * References::MOST;
+
+/// A block's weights: that of the frame itself, then those of the others.
+pub(super) type BlockWeights = [u16; 1 + MOST_REFERENCES];
+
+/// The variance of the noise of a sample that is predicted at `(x, y)` quarter samples between others, for noise of
+/// variance 256 in each of these: 256 times the sum of the squares of the filter's weights, as `[y][x]`.
+pub(super) const NOISE_GAINS: [[u16; 4]; 4] =
+    [[256, 197, 213, 197], [197, 156, 164, 156], [213, 164, 177, 164], [197, 156, 164, 156]];
+
+/// How much noise is taken out: what the variance of the estimated noise is multiplied with, in 64ths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Strength(u32);
+
+impl Strength {
+    /// The strength nearest to `factor`, from 0 to 16.
+    pub fn new(factor: f64) -> Self {
+        Self((factor.clamp(0.0, 16.0) * 64.0).round() as u32)
+    }
+
+    /// Whether nothing is taken out.
+    pub fn is_none(self) -> bool {
+        self.0 == 0
+    }
+
+    pub(super) fn of(self, noise: u64) -> u64 {
+        noise * u64::from(self.0) / 64
+    }
+}
+
+/// The noise of a stream: it is measured, or known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NoiseLevel(Option<u32>);
+
+/// A noise level that is no number from 0 to [`NoiseLevel::MOST`].
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[error("the noise level is {0}: it must be a standard deviation from 0 to {most} levels of eight bits", most = NoiseLevel::MOST)]
+pub struct NoiseLevelError(f64);
+
+impl NoiseLevel {
+    /// The noise is measured in each frame.
+    pub const MEASURED: Self = Self(None);
+
+    /// The largest standard deviation.
+    pub const MOST: f64 = 64.0;
+
+    /// Noise of this standard deviation in all planes, in levels of eight bits, to the nearest 256th of its square.
+    ///
+    /// # Errors
+    /// [`NoiseLevelError`] if it is no number from 0 to [`Self::MOST`].
+    pub fn known(deviation: f64) -> Result<Self, NoiseLevelError> {
+        if !(0.0..=Self::MOST).contains(&deviation) {
+            return Err(NoiseLevelError(deviation));
+        }
+        Ok(Self(Some((deviation.powi(2) * 256.0).round() as u32)))
+    }
+
+    /// The noise of 64 samples of `depth` bits, if it is known.
+    pub(super) fn of_samples(self, depth: u32) -> Option<u64> {
+        self.0.map(|square| (u64::from(square) * SAMPLES / 256) << (2 * (depth - 8)))
+    }
+}
+
+/// The most samples of a frame that is searched: 480 x 270 and a few more. With four times as many the search takes four
+/// times as long, for little.
+const SEARCHED_SAMPLES: usize = 1 << 17;
+
+/// How often frames of this size are halved for the search.
+pub(super) fn halvings(size: (usize, usize)) -> u32 {
+    scenes::halvings_to(size, SEARCHED_SAMPLES)
+}
+
+/// The parameters of the search for the motion from a frame of `width` x `height` luma samples to those before and after
+/// it, in the frames that [`Denoiser::load`](super::Denoiser::load) returns.
+///
+/// # Errors
+/// [`SetupError`] if such frames cannot be searched, or `references` asks for too few or too many.
+pub fn search_parameters(
+    width: usize,
+    height: usize,
+    references: References,
+) -> Result<Parameters, SetupError> {
+    interpolation::halved_parameters((width, height), SEARCHED_SAMPLES, references)
+}
+
+/// The field of a frame of `size` luma samples that was found in its search frame.
+///
+/// # Errors
+/// [`CompensationError::FieldSize`] if it was found in another.
+pub(super) fn field(size: (usize, usize), vectors: &[MotionVector]) -> Result<Field<'_>, CompensationError> {
+    let halvings = halvings(size);
+    let side = interpolation::BLOCK << halvings;
+    Ok(Field::new(size, (side, side), vectors)?.with_scale(32 >> halvings))
+}
+
+/// Where the vectors of a field lead to.
+#[derive(Debug, Default)]
+pub(super) struct VectorEnds {
+    /// In quarter luma samples: for each block of the search frame.
+    vectors: Vec<(i32, i32)>,
+    columns: usize,
+    halvings: u32,
+}
+
+impl VectorEnds {
+    /// Sets them to those of the field of a frame of `size` luma samples.
+    ///
+    /// # Errors
+    /// As [`field`].
+    pub fn set(&mut self, size: (usize, usize), vectors: &[MotionVector]) -> Result<(), CompensationError> {
+        let field = field(size, vectors)?;
+        self.halvings = halvings(size);
+        self.columns = size.0.div_ceil(BLOCK << self.halvings);
+        self.vectors.clear();
+        self.vectors.extend(vectors.iter().map(|&vector| field.quarters(vector)));
+        Ok(())
+    }
+
+    /// As many blocks of a row have the same vector, from every multiple of that number on.
+    pub fn together(&self) -> usize {
+        1 << self.halvings
+    }
+
+    /// The end of the vector of the block of 8 x 8 samples in this column and row, in quarter luma samples.
+    #[inline(always)]
+    pub fn position(&self, column: usize, row: usize) -> (i32, i32) {
+        let (x, y) = self.vectors[(row >> self.halvings) * self.columns + (column >> self.halvings)];
+        ((4 * BLOCK * column) as i32 + x, (4 * BLOCK * row) as i32 + y)
+    }
+}
+
+/// The variance of the noise of a sample of chroma that is predicted at these eighths between others, as
+/// [`NOISE_GAINS`].
+pub(super) fn chroma_gain((x, y): (i32, i32)) -> u16 {
+    let gain = |at: i32| (8 - (at & 7)).pow(2) + (at & 7).pow(2);
+    (gain(x) * gain(y) / 16) as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compensation::{Sampling, oracle};
+    use motion_base::Frame;
+
+    #[test]
+    fn gains_are_those_of_the_filter() {
+        // The prediction of a single bright sample has the filter's weights.
+        let frame =
+            Frame::deep_from_fn(16, (24, 24), |x, y| 30000 + if (x, y) == (11, 11) { 16384 } else { 0 });
+        for (y, x) in (0..4).flat_map(|y| (0..4).map(move |x| (y, x))) {
+            let vectors = [MotionVector { x, y, cost: 0 }];
+            let field = Field::new((24, 24), (24, 24), &vectors).unwrap();
+            let prediction = oracle::predict(&field, Sampling::LUMA, &frame.view()).unwrap();
+            let weight =
+                |at: i32| (f64::from(prediction.view().sample(at % 24, at / 24)) - 30000.0) / 16384.0;
+            let gain = 256.0 * (0..24 * 24).map(|at| weight(at).powi(2)).sum::<f64>();
+            let known = f64::from(NOISE_GAINS[y as usize][x as usize]);
+            // The prediction is rounded.
+            assert!((gain - known).abs() < 1.0, "({x}, {y}): {gain}");
+        }
+    }
+}

@@ -1,0 +1,279 @@
+//! What blocks, areas and levels of brightness tell about noise in comparison with one other frame.
+
+use super::areas::Areas;
+use super::errors::ReferenceErrors;
+use super::noise::{
+    LowerQuartile, LumaBlock, LumaError, are_alike, are_even, are_of_one_kind, noise_of, per_sample,
+};
+use super::rules::SAMPLES;
+use motion_base::SetupError;
+use motion_base::memory;
+
+/// Brightness is divided into as many levels, each with its own noise.
+pub(super) const LEVELS: usize = 8;
+
+/// The place of all levels together, behind them.
+pub(super) const ALL: usize = LEVELS;
+
+/// A level of an area, or all of it, has its own estimate if at least as many blocks tell it.
+const LEAST_OF_AREA: usize = 16;
+
+/// A level of the frame.
+const LEAST_OF_LEVEL: usize = 64;
+
+/// Whether every second one of so many blocks is asked, as they are enough.
+fn are_halved(blocks: usize) -> bool {
+    blocks > 1 << 13
+}
+
+/// The noise of a level of the frame is at most as many times that of the frame: in a frame without noise a level whose
+/// blocks all move would seem to have some.
+const MOST_OF_LEVEL: u64 = 16;
+
+/// Differences tell no noise where the search has lost more than this part of the blocks.
+const LOST: usize = 4;
+
+/// What the frame tells counts in full, which is this, if the search has lost at most 3 of 16 blocks, and not at all if it
+/// has lost 4.
+pub(super) const TRUST: u64 = 256;
+
+/// A frame of which more than this part of the blocks repeats the other frame is clean.
+const REPEATS: usize = 4;
+
+/// A frame of which at least this part of the blocks is flat and repeats the other frame has bars.
+const BARS: usize = 32;
+
+/// Blocks of an area are alike if all tell less than this part of the noise of the frame: they have none.
+pub(super) const LITTLE: u64 = 16;
+
+/// The noise of each level of brightness, and of all.
+pub(super) type Levels = [Option<u64>; LEVELS + 1];
+
+/// What luma, or chroma, tells in comparison with one other frame. Its memory is used for all frames.
+#[derive(Default)]
+pub(super) struct Told {
+    /// For each block that is asked the noise that it tells.
+    blocks: Vec<Option<u64>>,
+    /// Whether every second block is asked, or all.
+    are_halved: bool,
+    pub frame: Levels,
+    /// How much `frame` counts, of [`TRUST`].
+    pub trust: u64,
+    pub areas: Vec<Levels>,
+    /// The part of the blocks that the search has lost, in 256ths.
+    pub lost: usize,
+    /// Whether so many blocks repeat the other frame that noise is in areas at most.
+    pub is_clean: bool,
+    /// Whether so many blocks are flat and repeat the other frame that flat ones are those of bars.
+    pub has_bars: bool,
+    /// What blocks tell, by level, and all of it.
+    sorted: [Vec<u64>; LEVELS + 1],
+}
+
+/// The noise that a block tells, or the one before it that was asked.
+#[derive(Clone, Copy)]
+pub(super) struct ToldOfBlock {
+    /// In comparison with the frame that tells least.
+    pub least: u64,
+    /// The part of its variation by which neighbouring samples differ, if that is known.
+    white: u64,
+}
+
+impl ToldOfBlock {
+    pub fn new(told: &[Told], block: usize, white: u64) -> Option<Self> {
+        let least = told.iter().filter_map(|told| told.of(block)).min()?;
+        Some(Self { least, white })
+    }
+
+    /// Whether the block may have this noise.
+    pub fn may_have(self, noise: u64) -> bool {
+        noise <= 2 * self.least.min(self.white)
+    }
+}
+
+/// The level of the brightness of a block.
+pub(super) fn level(luma: &LumaBlock, depth: u32) -> u8 {
+    ((per_sample(LEVELS as u64 * luma.sum(), luma.samples()) >> depth) as u8).min(LEVELS as u8 - 1)
+}
+
+impl Told {
+    /// Memory for so many blocks in areas.
+    pub fn reserve(&mut self, areas: Areas) -> Result<(), SetupError> {
+        let blocks = areas.blocks.0 * areas.blocks.1;
+        self.blocks = memory::values("what blocks tell", blocks)?;
+        let asked = if are_halved(blocks) { blocks.div_ceil(2) } else { blocks };
+        for sorted in &mut self.sorted {
+            *sorted = memory::values("what blocks tell, sorted", asked)?;
+        }
+        self.areas = memory::values("what areas tell", areas.count.0 * areas.count.1)?;
+        Ok(())
+    }
+
+    /// Sets it to what luma tells.
+    pub fn by_luma(
+        &mut self,
+        areas: Areas,
+        depth: u32,
+        of_blocks: &[u8],
+        blocks: &[LumaBlock],
+        (errors, flickers): (ReferenceErrors<'_, LumaError>, bool),
+    ) {
+        self.by_blocks(blocks.len(), |block| {
+            let of_block = &blocks[block];
+            of_block.is_whole().then(|| errors.of(block).noise(of_block, flickers, depth)).flatten()
+        });
+        let is_flat_repeat = |block: usize| errors.of(block).is_flat_repeat(&blocks[block]);
+        let flat_repeats = self.asked().filter(|(block, told)| told.is_none() && is_flat_repeat(*block));
+        self.has_bars = BARS * flat_repeats.count() >= self.blocks.len();
+        // Flat blocks near black and white are those of bars.
+        let is_extreme = |block: usize| [0, LEVELS as u8 - 1].contains(&of_blocks[block]);
+        let is_repeat = |(block, told): &(usize, Option<u64>)| match told {
+            Some(noise) => *noise == 0,
+            None => is_flat_repeat(*block) && !is_extreme(*block),
+        };
+        self.is_clean = REPEATS * self.asked().filter(is_repeat).count() > self.blocks.len();
+        let white = LowerQuartile::of_white(SAMPLES);
+        self.of_frame(of_blocks, white);
+        let is_even = self.sorted[ALL].len() >= LEAST_OF_LEVEL && are_even(&mut self.sorted[ALL]);
+        // Beside bars, or a slide, there may be noise.
+        if self.is_clean {
+            self.sorted.iter_mut().for_each(|told| told.retain(|noise| *noise > 0));
+            self.set_frame(white);
+            if self.sorted[ALL].len() < LEAST_OF_LEVEL || !are_of_one_kind(&mut self.sorted[ALL]) {
+                self.frame.iter_mut().flatten().for_each(|noise| *noise = 0);
+            }
+        }
+        if is_even && let Some(white) = self.white_of_flat(blocks) {
+            self.set_frame(LowerQuartile::of_coarse(white));
+        }
+        let found = self.where_found(|block| blocks[block].is_found(errors.of(block).difference(flickers)));
+        let sure = found.or(self.frame[ALL].filter(|_| is_even));
+        // Where the search does not find what it must find, differences do not tell noise.
+        let is_lost = |told: &Self, levels: &Levels, block: usize| {
+            let level = usize::from(of_blocks[block]);
+            let noise = levels[level].or(levels[ALL]).or(told.frame[level]).or(told.frame[ALL]);
+            blocks[block].is_lost(noise.unwrap_or(0), sure, errors.of(block).difference(flickers), depth)
+        };
+        let telling = self.asked().filter(|(_, told)| told.is_some());
+        let all = telling.clone().count();
+        let lost = telling.filter(|&(block, _)| is_lost(self, &Levels::default(), block)).count();
+        self.trust = TRUST.min(TRUST * (4 * all as u64).saturating_sub(16 * lost as u64) / all.max(1) as u64);
+        self.lost = 256 * lost / all.max(1);
+        self.of_areas(areas, of_blocks, SAMPLES);
+        for area in 0..self.areas.len() {
+            let levels = self.areas[area];
+            if levels == Levels::default() {
+                continue;
+            }
+            let asked = areas.blocks(area, self.step());
+            let telling = asked.filter(|&block| self.of(block).is_some_and(|noise| noise > 0));
+            let lost = telling.clone().filter(|&block| is_lost(self, &levels, block)).count();
+            if LOST * lost > telling.count() {
+                self.areas[area] = Levels::default();
+            }
+        }
+    }
+
+    /// Sets what blocks tell, of so many.
+    pub fn by_blocks(&mut self, count: usize, tell: impl Fn(usize) -> Option<u64>) {
+        self.are_halved = are_halved(count);
+        self.blocks.clear();
+        let step = self.step();
+        self.blocks.extend((0..count).step_by(step).map(tell));
+    }
+
+    /// From one block that is asked to the next.
+    fn step(&self) -> usize {
+        if self.are_halved { 2 } else { 1 }
+    }
+
+    /// The blocks that are asked, and what they tell.
+    fn asked(&self) -> impl Iterator<Item = (usize, Option<u64>)> + Clone {
+        (0..).step_by(self.step()).zip(self.blocks.iter().copied())
+    }
+
+    /// What a block tells, or the one before it if that is asked in its place.
+    pub fn of(&self, block: usize) -> Option<u64> {
+        self.blocks[block >> u32::from(self.are_halved)]
+    }
+
+    /// Sorts what of `telling` is some by the levels of the blocks.
+    fn sort(
+        sorted: &mut [Vec<u64>; LEVELS + 1],
+        levels: &[u8],
+        telling: impl Iterator<Item = (usize, Option<u64>)>,
+    ) {
+        sorted.iter_mut().for_each(Vec::clear);
+        telling.filter_map(|(block, told)| Some((block, told?))).for_each(|(block, noise)| {
+            sorted[usize::from(levels[block])].push(noise);
+            sorted[ALL].push(noise);
+        });
+    }
+
+    /// What a quarter of the blocks tells at most of those whose texture was found, if there are enough.
+    fn where_found(&mut self, is_found: impl Fn(usize) -> bool) -> Option<u64> {
+        let mut sorted = std::mem::take(&mut self.sorted);
+        let told = &mut sorted[ALL];
+        told.clear();
+        let telling = self.asked().filter_map(|(block, told)| Some((block, told.filter(|told| *told > 0)?)));
+        told.extend(telling.filter(|(block, _)| is_found(*block)).map(|(_, told)| told));
+        let found =
+            (told.len() >= LEAST_OF_AREA).then(|| noise_of(told, LowerQuartile::of_white(SAMPLES))).flatten();
+        self.sorted = sorted;
+        found
+    }
+
+    /// The part of the variation by which neighbouring samples differ in flat blocks, which have little but noise, in 256ths;
+    /// `None` if fewer than half of the blocks are flat: others tell the lower quartile, too.
+    fn white_of_flat(&self, blocks: &[LumaBlock]) -> Option<u64> {
+        let most = 2 * self.frame[ALL]?;
+        let telling = self.asked().filter(|(_, told)| told.is_some()).map(|(block, _)| &blocks[block]);
+        let flat = telling.clone().filter(|block| block.variation <= most);
+        let sum = |(count, white, variation), block: &LumaBlock| {
+            (count + 1, white + block.white(), variation + block.variation)
+        };
+        let (count, white, variation) = flat.fold((0, 0, 0), sum);
+        (2 * count >= telling.count() && variation > 0).then(|| 256 * white / variation)
+    }
+
+    /// Sorts what blocks tell, and sets the noise of the frame by it.
+    pub fn of_frame(&mut self, levels: &[u8], quartile: LowerQuartile) {
+        let mut sorted = std::mem::take(&mut self.sorted);
+        Self::sort(&mut sorted, levels, self.asked());
+        self.sorted = sorted;
+        self.set_frame(quartile);
+    }
+
+    /// Sets the noise of the frame by what was sorted.
+    fn set_frame(&mut self, quartile: LowerQuartile) {
+        let sorted = &mut self.sorted;
+        self.frame = std::array::from_fn(|level| {
+            let is_told = level == ALL || sorted[level].len() >= LEAST_OF_LEVEL;
+            is_told.then(|| noise_of(&mut sorted[level], quartile)).flatten()
+        });
+        let most = MOST_OF_LEVEL * self.frame[ALL].unwrap_or(0);
+        self.frame[..ALL].iter_mut().flatten().for_each(|noise| *noise = most.min(*noise));
+    }
+
+    /// Sets the noise of areas in which blocks agree.
+    pub fn of_areas(&mut self, areas: Areas, of_blocks: &[u8], samples: u64) {
+        let mut sorted = std::mem::take(&mut self.sorted);
+        self.areas.clear();
+        for area in 0..areas.count.0 * areas.count.1 {
+            let asked = areas.blocks(area, self.step());
+            let telling = asked.map(|block| (block, self.of(block).filter(|noise| *noise > 0)));
+            Self::sort(&mut sorted, of_blocks, telling);
+            let Self { frame, trust, .. } = self;
+            let of = |told: &mut [u64], level: usize| {
+                if told.len() < LEAST_OF_AREA {
+                    return None;
+                }
+                let noise = noise_of(told, LowerQuartile::of_white(samples))?;
+                let of_frame = frame[level].or(frame[ALL]).unwrap_or(0) * *trust / TRUST;
+                are_alike(told, noise, samples, of_frame / LITTLE).then_some(noise)
+            };
+            self.areas.push(std::array::from_fn(|level| of(&mut sorted[level], level)));
+        }
+        self.sorted = sorted;
+    }
+}

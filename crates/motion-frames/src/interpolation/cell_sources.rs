@@ -1,0 +1,252 @@
+//! The samples of planes at any position, in cells.
+
+use super::cells::{DeepCell, RegisterCell};
+use super::mixed_cells::MixedCell;
+use super::rules::{BLOCK, block_of};
+use crate::compensation::Sampling;
+use motion_base::pyramid::quarter_samples::QuarterSamples;
+use motion_base::simd::register::{Register, WordRegister};
+use motion_base::simd::{InstructionSet, Instructions, WorkForAll};
+use motion_base::{FrameView, half_samples_around, six_taps};
+
+/// A plane of a frame, readable between its samples in cells of `W` x `H` samples.
+pub(crate) trait CellSource<const W: usize, const H: usize>: Sync {
+    /// The samples of a cell, in the instructions of `E`.
+    type Cell<E: InstructionSet>: MixedCell<W, H>;
+
+    /// The samples from a position on, which may be anywhere: outside the frame its edge samples repeat.
+    fn cell<E: InstructionSet>(&self, position: (i32, i32)) -> Self::Cell<E>;
+
+    /// Prefetches these samples, if that is worth it.
+    #[inline(always)]
+    fn prefetch<E: InstructionSet>(&self, _engine: E, _position: (i32, i32)) {}
+
+    /// Runs `work` on such samples.
+    fn run<T: WorkForAll<()>>(instructions: Instructions, work: T);
+}
+
+/// Luma of eight bits.
+impl CellSource<BLOCK, BLOCK> for QuarterSamples<'_> {
+    type Cell<E: InstructionSet> = RegisterCell<E, { BLOCK * BLOCK / 16 }>;
+
+    #[inline(always)]
+    fn cell<E: InstructionSet>(&self, position: (i32, i32)) -> Self::Cell<E> {
+        // SAFETY: an engine exists, so that the CPU has its instructions.
+        RegisterCell(self.load_anywhere::<E, BLOCK, _>(position).map(|rows| unsafe { E::Words::widen(rows) }))
+    }
+
+    #[inline(always)]
+    fn prefetch<E: InstructionSet>(&self, engine: E, position: (i32, i32)) {
+        self.prefetch_anywhere::<E, BLOCK>(engine, position);
+    }
+
+    fn run<T: WorkForAll<()>>(instructions: Instructions, work: T) {
+        instructions.run(work)
+    }
+}
+
+/// Luma of more than eight bits.
+pub(crate) struct DeepLuma<'a>(pub FrameView<'a>);
+
+/// The samples that six taps read around a cell, on each axis.
+const AROUND: usize = BLOCK + 6;
+
+impl CellSource<BLOCK, BLOCK> for DeepLuma<'_> {
+    type Cell<E: InstructionSet> = DeepCell<BLOCK, BLOCK>;
+
+    #[inline(always)]
+    fn cell<E: InstructionSet>(&self, (x, y): (i32, i32)) -> Self::Cell<E> {
+        let mut around = [[0; AROUND]; AROUND];
+        for (down, row) in around.iter_mut().enumerate() {
+            self.0.read_pixels::<1>((x >> 2) - 2, (y >> 2) - 2 + down as i32, row);
+        }
+        let peak = self.0.format().peak().into();
+        let [first, second] = half_samples_around((x & 3) as usize, (y & 3) as usize);
+        let (a, b) = (points(&around, first, peak), points(&around, second, peak));
+        let mut cell = [[0; BLOCK]; BLOCK];
+        for y in 0..BLOCK {
+            for x in 0..BLOCK {
+                cell[y][x] = (u32::from(a[y][x]) + u32::from(b[y][x]) + 1) >> 1;
+            }
+        }
+        DeepCell(cell)
+    }
+
+    fn run<T: WorkForAll<()>>(instructions: Instructions, work: T) {
+        instructions.run_deep(work)
+    }
+}
+
+/// The points `(x, y)` half samples, 0 to 2, after the samples from the third on, on each axis.
+#[inline(always)]
+fn points(around: &[[u16; AROUND]; AROUND], (x, y): (usize, usize), peak: i32) -> [[u16; BLOCK]; BLOCK] {
+    let (left, top) = (x / 2, y / 2);
+    let mut points = [[0; BLOCK]; BLOCK];
+    // The sums across of all rows that are read, if the points lie between columns; else the samples.
+    let mut across = [[0; BLOCK]; AROUND];
+    for (across, row) in across.iter_mut().zip(around) {
+        for at in 0..BLOCK {
+            across[at] =
+                if x % 2 == 1 { six_taps(|tap| row[at + tap].into()) } else { row[at + left + 2].into() };
+        }
+    }
+    for (down, points) in points.iter_mut().enumerate() {
+        for at in 0..BLOCK {
+            let (sum, shift) = if y % 2 == 1 {
+                (six_taps(|tap| across[down + tap][at]), 5 + 5 * (x % 2))
+            } else {
+                (across[down + top + 2][at], 5 * (x % 2))
+            };
+            points[at] = ((sum + ((1 << shift) >> 1)) >> shift).clamp(0, peak) as u16;
+        }
+    }
+    points
+}
+
+/// A plane of chroma of eight bits, which is interpolated linearly. A pixel has `P` samples, a cell fills `N` registers.
+pub(crate) struct Chroma<'a, const P: usize, const N: usize>(FrameView<'a>);
+
+impl<'a, const P: usize, const N: usize> From<FrameView<'a>> for Chroma<'a, P, N> {
+    fn from(plane: FrameView<'a>) -> Self {
+        Self(plane)
+    }
+}
+
+/// The most rows of chroma that are read for a cell.
+const MOST_DOWN: usize = BLOCK + 1;
+
+/// At least the samples of a row of chroma that are read for a cell.
+const READ: usize = 16;
+
+/// At least those of a row of eight bits, whose cells may be twice as wide.
+const READ_OF_BYTES: usize = 18;
+
+impl<const P: usize, const N: usize, const W: usize, const H: usize> CellSource<W, H> for Chroma<'_, P, N> {
+    type Cell<E: InstructionSet> = RegisterCell<E, N>;
+
+    #[inline(always)]
+    fn cell<E: InstructionSet>(&self, (x, y): (i32, i32)) -> Self::Cell<E> {
+        const { assert!(W + P <= READ_OF_BYTES && H < MOST_DOWN && 16 * N == W * H) };
+        let (right, down) = ((x & 7) as u16, (y & 7) as u16);
+        let copied;
+        // At whole samples there is no need for a column or row more, which at the edges is outside.
+        let needed = (W + if right > 0 { P } else { 0 }, H + usize::from(down > 0));
+        let (samples, pitch) = match self.0.inside(((x >> 3) * P as i32, y >> 3), needed) {
+            Some(inside) => inside,
+            None => {
+                copied = copy_pixels::<P, W, H>(&self.0, (x >> 3, y >> 3));
+                (copied.as_flattened(), READ_OF_BYTES)
+            }
+        };
+        // SAFETY: an engine exists, so that the CPU has its instructions. From `samples` on there are H rows of W samples, and
+        // a row and a pixel more where they have a weight; a register has 16 / W rows.
+        unsafe {
+            let weights = [(8 - right) * (8 - down), right * (8 - down), (8 - right) * down, right * down];
+            let mut cell = [E::Words::all(0); N];
+            for (n, cell) in cell.iter_mut().enumerate() {
+                let load = |at: usize| {
+                    let samples = samples.as_ptr().add(n * (16 / W) * pitch + at);
+                    E::Words::widen(E::Samples::load_rows::<W>(samples, pitch))
+                };
+                if (right, down) == (0, 0) {
+                    *cell = load(0);
+                    continue;
+                }
+                for (at, weight) in [0, P, pitch, pitch + P].into_iter().zip(weights) {
+                    // Two of them are 0 where the motion has whole samples on one axis.
+                    if weight > 0 {
+                        *cell = cell.plus(load(at).times(E::Words::all(weight)));
+                    }
+                }
+                *cell = cell.round::<6>();
+            }
+            RegisterCell(cell)
+        }
+    }
+
+    fn run<T: WorkForAll<()>>(instructions: Instructions, work: T) {
+        instructions.run(work)
+    }
+}
+
+/// The pixels of `P` samples of eight bits that are read for a cell from `(x, y)` on. Outside the plane, its edge pixels
+/// repeat.
+#[cold]
+fn copy_pixels<const P: usize, const W: usize, const H: usize>(
+    plane: &FrameView<'_>,
+    (x, y): (i32, i32),
+) -> [[u8; READ_OF_BYTES]; MOST_DOWN] {
+    let mut rows = [[0; READ_OF_BYTES]; MOST_DOWN];
+    for (down, row) in rows.iter_mut().enumerate().take(H + 1) {
+        let mut samples = [0; READ_OF_BYTES];
+        plane.read_pixels::<P>(x, y + down as i32, &mut samples[..W + P]);
+        for (to, sample) in row.iter_mut().zip(samples) {
+            *to = sample as u8;
+        }
+    }
+    rows
+}
+
+/// Chroma of more than eight bits.
+pub(crate) struct DeepChroma<'a, const P: usize>(FrameView<'a>);
+
+impl<'a, const P: usize> From<FrameView<'a>> for DeepChroma<'a, P> {
+    fn from(plane: FrameView<'a>) -> Self {
+        Self(plane)
+    }
+}
+
+impl<const P: usize, const W: usize, const H: usize> CellSource<W, H> for DeepChroma<'_, P> {
+    type Cell<E: InstructionSet> = DeepCell<W, H>;
+
+    #[inline(always)]
+    fn cell<E: InstructionSet>(&self, (x, y): (i32, i32)) -> Self::Cell<E> {
+        const { assert!(W + P <= READ && H < MOST_DOWN) };
+        let (right, down) = ((x & 7) as u32, (y & 7) as u32);
+        let mut across = [[0; W]; MOST_DOWN];
+        for (row, across) in across.iter_mut().enumerate().take(H + 1) {
+            let mut samples = [0; READ];
+            self.0.read_pixels::<P>(x >> 3, (y >> 3) + row as i32, &mut samples);
+            for x in 0..W {
+                across[x] = (8 - right) * u32::from(samples[x]) + right * u32::from(samples[x + P]);
+            }
+        }
+        let mut cell = [[0; W]; H];
+        for y in 0..H {
+            for x in 0..W {
+                cell[y][x] = ((8 - down) * across[y][x] + down * across[y + 1][x] + 32) >> 6;
+            }
+        }
+        DeepCell(cell)
+    }
+
+    fn run<T: WorkForAll<()>>(instructions: Instructions, work: T) {
+        instructions.run_deep(work)
+    }
+}
+
+/// What is done with planes of chroma, whatever their samples are.
+pub(crate) trait ChromaWork<'a> {
+    /// Does it with sources of the type `S`; a pixel has `P` samples.
+    fn run<S, const P: usize, const W: usize, const H: usize>(self)
+    where
+        S: CellSource<W, H> + From<FrameView<'a>>;
+}
+
+/// Does `work` with planes of chroma that are sampled so, of samples of `depth` bits. Interleaved ones are halved on both
+/// axes.
+pub(crate) fn with_chroma<'a>(sampling: Sampling, depth: u32, work: impl ChromaWork<'a>) {
+    let (width, height) = block_of(sampling);
+    match (depth, width * sampling.pixel(), height, sampling.interleaved) {
+        (8, 4, 4, _) => work.run::<Chroma<'_, 1, 1>, 1, 4, 4>(),
+        (8, 4, _, _) => work.run::<Chroma<'_, 1, 2>, 1, 4, 8>(),
+        (8, _, 4, true) => work.run::<Chroma<'_, 2, 2>, 2, 8, 4>(),
+        (8, _, 4, false) => work.run::<Chroma<'_, 1, 2>, 1, 8, 4>(),
+        (8, ..) => work.run::<Chroma<'_, 1, 4>, 1, 8, 8>(),
+        (_, 4, 4, _) => work.run::<DeepChroma<'_, 1>, 1, 4, 4>(),
+        (_, 4, _, _) => work.run::<DeepChroma<'_, 1>, 1, 4, 8>(),
+        (_, _, 4, true) => work.run::<DeepChroma<'_, 2>, 2, 8, 4>(),
+        (_, _, 4, false) => work.run::<DeepChroma<'_, 1>, 1, 8, 4>(),
+        _ => work.run::<DeepChroma<'_, 1>, 1, 8, 8>(),
+    }
+}

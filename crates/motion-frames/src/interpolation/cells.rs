@@ -1,0 +1,499 @@
+//! The samples of a cell, a small rectangle of a plane, and what is computed with them.
+
+use super::stored_samples::StoredSample;
+use motion_base::FrameView;
+use motion_base::simd::InstructionSet;
+use motion_base::simd::register::{Register, SampleRegister, WordRegister};
+
+/// A number for each sample of a cell.
+pub(crate) type CellNumbers<const W: usize, const H: usize> = [[u16; W]; H];
+
+/// The samples of a cell, or multiples of them.
+pub(crate) trait PlaneCell<const W: usize, const H: usize>: Copy {
+    /// A sample as it is written.
+    type Sample: StoredSample;
+
+    /// The windows of the four blocks around a cell.
+    type Windows: Copy;
+
+    /// A number for each sample.
+    type Numbers: Copy;
+
+    /// Prepares numbers.
+    fn numbers(numbers: &CellNumbers<W, H>) -> Self::Numbers;
+
+    /// The same number for all samples.
+    fn all(number: u16) -> Self::Numbers;
+
+    /// Prepares windows.
+    fn windows(windows: &[CellNumbers<W, H>; 4]) -> Self::Windows;
+
+    /// The cell with these samples.
+    fn of(samples: &[[Self::Sample; W]; H]) -> Self;
+
+    /// The cell from a pixel of `plane` on; a pixel has `P` samples. Outside the plane, its edge pixels repeat.
+    #[inline(always)]
+    fn read<const P: usize>(plane: &FrameView<'_>, pixel: (i32, i32)) -> Self {
+        Self::of(&Self::Sample::read::<P, W, H>(plane, pixel))
+    }
+
+    /// 64 times the samples of two cells, weighted: `weights` are those of the first in 64ths.
+    fn blend(cells: [Self; 2], weights: Self::Numbers) -> Self;
+
+    /// A limit of [`Self::within`] that changes no sample.
+    const UNLIMITED: u16;
+
+    /// Whether samples differ by more than `most`.
+    fn differs(self, other: Self, most: u16) -> bool;
+
+    /// The smaller of two samples each.
+    fn least(self, other: Self) -> Self;
+
+    /// The larger of two samples each.
+    fn largest(self, other: Self) -> Self;
+
+    /// The samples, brought to at most `limits` below those of `least` and above those of `largest`.
+    fn within(self, least: Self, largest: Self, limits: Self::Numbers) -> Self;
+
+    /// The samples times `weights`.
+    fn times(self, weights: Self::Numbers) -> Self;
+
+    /// The sums of the samples.
+    fn plus(self, other: Self) -> Self;
+
+    /// The samples, brighter by so much, from 0 to `peak`.
+    fn brighter(self, by: i32, peak: u16) -> Self;
+
+    /// The samples, from `2^SHIFT` times them.
+    fn round<const SHIFT: i32>(self) -> Self;
+
+    /// The samples, to be written.
+    fn samples(self) -> [[Self::Sample; W]; H];
+
+    /// The squared differences of the samples of the first `columns` and `rows`, added up.
+    fn squared_error(self, other: Self, inside: (usize, usize)) -> u64;
+
+    /// The same, and the sum of the other samples there.
+    fn error_and_sum(self, other: Self, inside: (usize, usize)) -> [u64; 2];
+
+    /// The mean of four cells of 64 times the samples, weighted by their windows, whose sum is `2^(shift - 6)`.
+    fn overlap(cells: &[Self; 4], windows: &Self::Windows, shift: u32) -> [[Self::Sample; W]; H];
+}
+
+/// Samples of eight bits, in `N` registers.
+#[derive(Clone, Copy)]
+pub(crate) struct RegisterCell<E: InstructionSet, const N: usize>(pub [E::Words; N]);
+
+impl<E: InstructionSet, const N: usize> RegisterCell<E, N> {
+    #[inline(always)]
+    pub fn store<const W: usize, const H: usize>(self) -> [[u8; W]; H] {
+        const { assert!(16 * N == W * H) };
+        let mut cell = [[0; W]; H];
+        for (words, to) in self.0.into_iter().zip(cell.as_flattened_mut().as_chunks_mut().0) {
+            // SAFETY: an engine exists, so that the CPU has its instructions, here and below.
+            unsafe { words.narrow().store(to) };
+        }
+        cell
+    }
+
+    /// The squared differences, added up over the registers and over every two neighbours.
+    #[inline(always)]
+    pub fn squares(self, other: Self) -> [u32; 8] {
+        // SAFETY: as in `store`.
+        unsafe {
+            let mut sums = E::Words::all(0);
+            for (words, other) in self.0.into_iter().zip(other.0) {
+                let differences = words.minus(other);
+                sums = E::Words::add_pairs(sums, differences, differences);
+            }
+            sums.pairs()
+        }
+    }
+}
+
+impl<E: InstructionSet, const N: usize, const W: usize, const H: usize> PlaneCell<W, H>
+    for RegisterCell<E, N>
+{
+    type Sample = u8;
+    type Windows = [[[E::Words; 2]; 2]; N];
+    type Numbers = [E::Words; N];
+
+    #[inline(always)]
+    fn numbers(numbers: &CellNumbers<W, H>) -> Self::Numbers {
+        let mut registers = [words::<E, W, H>(numbers, 0); N];
+        for (n, register) in registers.iter_mut().enumerate() {
+            *register = words::<E, W, H>(numbers, n);
+        }
+        registers
+    }
+
+    #[inline(always)]
+    fn all(number: u16) -> Self::Numbers {
+        // SAFETY: as in `store`.
+        [unsafe { E::Words::all(number) }; N]
+    }
+
+    #[inline(always)]
+    fn windows(windows: &[CellNumbers<W, H>; 4]) -> Self::Windows {
+        const { assert!(16 * N == W * H) };
+        // SAFETY: as in `store`.
+        unsafe {
+            let mut pairs = [[[E::Words::all(0); 2]; 2]; N];
+            for (n, pairs) in pairs.iter_mut().enumerate() {
+                for (pair, windows) in pairs.iter_mut().zip(windows.as_chunks::<2>().0) {
+                    let [first, second] = windows.each_ref().map(|window| words::<E, W, H>(window, n));
+                    *pair = first.interleave(second);
+                }
+            }
+            pairs
+        }
+    }
+
+    #[inline(always)]
+    fn blend([first, second]: [Self; 2], weights: Self::Numbers) -> Self {
+        let mut sum = first;
+        for (n, weights) in weights.into_iter().enumerate() {
+            // SAFETY: as in `store`.
+            unsafe {
+                let (first, second) = (first.0[n], second.0[n]);
+                let differences = first.minus(second).times(weights);
+                sum.0[n] = second.times(E::Words::all(64)).plus(differences);
+            }
+        }
+        sum
+    }
+
+    // With samples of eight bits added or subtracted, still a number with a sign.
+    const UNLIMITED: u16 = 1 << 14;
+
+    #[inline(always)]
+    fn differs(self, other: Self, most: u16) -> bool {
+        // SAFETY: as in `store`.
+        unsafe {
+            let mut largest = E::Words::all(most);
+            for n in 0..N {
+                let (a, b) = (self.0[n], other.0[n]);
+                largest = largest.largest(a.minus(b)).largest(b.minus(a));
+            }
+            let zero = E::Samples::zero();
+            let beyond = largest.minus(E::Words::all(most)).narrow();
+            E::Samples::add_differences(zero, beyond, zero).total() > 0
+        }
+    }
+
+    #[inline(always)]
+    fn least(self, other: Self) -> Self {
+        let mut least = self;
+        for n in 0..N {
+            // SAFETY: as in `store`.
+            least.0[n] = unsafe { self.0[n].least(other.0[n]) };
+        }
+        least
+    }
+
+    #[inline(always)]
+    fn largest(self, other: Self) -> Self {
+        let mut largest = self;
+        for n in 0..N {
+            // SAFETY: as in `store`.
+            largest.0[n] = unsafe { self.0[n].largest(other.0[n]) };
+        }
+        largest
+    }
+
+    #[inline(always)]
+    fn within(self, least: Self, largest: Self, limits: Self::Numbers) -> Self {
+        let mut within = self;
+        for (n, limits) in limits.into_iter().enumerate() {
+            // SAFETY: as in `store`.
+            within.0[n] = unsafe {
+                let (lowest, highest) = (least.0[n].minus(limits), largest.0[n].plus(limits));
+                self.0[n].largest(lowest).least(highest)
+            };
+        }
+        within
+    }
+
+    #[inline(always)]
+    fn of(samples: &[[u8; W]; H]) -> Self {
+        let mut cell = [[0; 16]; N];
+        cell.as_flattened_mut().copy_from_slice(samples.as_flattened());
+        // SAFETY: as in `store`.
+        Self(cell.map(|samples| unsafe { E::Words::widen(E::Samples::load(samples.as_ptr())) }))
+    }
+
+    #[inline(always)]
+    fn read<const P: usize>(plane: &FrameView<'_>, (x, y): (i32, i32)) -> Self {
+        const { assert!(16 * N == W * H) };
+        let Some((samples, pitch)) = plane.inside((x * P as i32, y), (W, H)) else {
+            return Self::of(&u8::read::<P, W, H>(plane, (x, y)));
+        };
+        // SAFETY: as in `store`; from `samples` on there are `H` rows of `W` samples, and a register has 16 / W of them.
+        unsafe {
+            let mut cell = [E::Words::all(0); N];
+            for (n, words) in cell.iter_mut().enumerate() {
+                let rows = E::Samples::load_rows::<W>(samples.as_ptr().add(n * (16 / W) * pitch), pitch);
+                *words = E::Words::widen(rows);
+            }
+            Self(cell)
+        }
+    }
+
+    #[inline(always)]
+    fn times(self, weights: Self::Numbers) -> Self {
+        let mut products = self;
+        for (product, weights) in products.0.iter_mut().zip(weights) {
+            // SAFETY: as in `store`.
+            *product = unsafe { product.times(weights) };
+        }
+        products
+    }
+
+    #[inline(always)]
+    fn plus(self, other: Self) -> Self {
+        let mut sum = self;
+        for n in 0..N {
+            // SAFETY: as in `store`.
+            sum.0[n] = unsafe { self.0[n].plus(other.0[n]) };
+        }
+        sum
+    }
+
+    #[inline(always)]
+    fn brighter(self, by: i32, peak: u16) -> Self {
+        // SAFETY: as in `store`.
+        Self(self.0.map(|words| unsafe {
+            words.plus(E::Words::all(by as u16)).largest(E::Words::all(0)).least(E::Words::all(peak))
+        }))
+    }
+
+    #[inline(always)]
+    fn round<const SHIFT: i32>(self) -> Self {
+        let mut rounded = self;
+        for n in 0..N {
+            // SAFETY: as in `store`.
+            rounded.0[n] = unsafe { self.0[n].round::<SHIFT>() };
+        }
+        rounded
+    }
+
+    #[inline(always)]
+    fn samples(self) -> [[u8; W]; H] {
+        self.store()
+    }
+
+    #[inline(always)]
+    fn squared_error(self, other: Self, inside: (usize, usize)) -> u64 {
+        if inside != (W, H) {
+            let [one, other] = [self, other].map(RegisterCell::store::<W, H>);
+            return squared_error(&one, &other, inside);
+        }
+        total(self.squares(other))
+    }
+
+    #[inline(always)]
+    fn error_and_sum(self, other: Self, inside: (usize, usize)) -> [u64; 2] {
+        if inside != (W, H) {
+            let [one, other] = [self, other].map(RegisterCell::store::<W, H>);
+            return [squared_error(&one, &other, inside), sum(&other, inside)];
+        }
+        // SAFETY: as in `store`.
+        let sums = unsafe {
+            let mut sums = E::Words::all(0);
+            for words in other.0 {
+                sums = sums.plus(words);
+            }
+            E::Words::add_pairs(E::Words::all(0), sums, E::Words::all(1)).pairs()
+        };
+        [total(self.squares(other)), total(sums)]
+    }
+
+    #[inline(always)]
+    fn overlap([a, b, c, d]: &[Self; 4], windows: &Self::Windows, shift: u32) -> [[u8; W]; H] {
+        let mut mean = *a;
+        for (n, windows) in windows.iter().enumerate() {
+            let cells = [a.0[n], b.0[n], c.0[n], d.0[n]];
+            // SAFETY: as in `store`.
+            mean.0[n] = unsafe { E::Words::weighted_mean(cells, windows, shift) };
+        }
+        mean.store()
+    }
+}
+
+/// 16 of the numbers of a cell.
+#[inline(always)]
+pub(super) fn words<E: InstructionSet, const W: usize, const H: usize>(
+    numbers: &CellNumbers<W, H>,
+    n: usize,
+) -> E::Words {
+    // SAFETY: an engine exists, so that the CPU has its instructions.
+    unsafe { E::Words::load(&numbers.as_flattened().as_chunks().0[n]) }
+}
+
+/// Samples of more than eight bits.
+#[derive(Clone, Copy)]
+pub(crate) struct DeepCell<const W: usize, const H: usize>(pub [[u32; W]; H]);
+
+impl<const W: usize, const H: usize> DeepCell<W, H> {
+    #[inline(always)]
+    pub fn each(mut self, other: Self, compute: impl Fn(u32, u32) -> u32) -> Self {
+        for (row, others) in self.0.iter_mut().zip(&other.0) {
+            for (number, &other) in row.iter_mut().zip(others) {
+                *number = compute(*number, other);
+            }
+        }
+        self
+    }
+}
+
+impl<const W: usize, const H: usize> PlaneCell<W, H> for DeepCell<W, H> {
+    type Sample = u16;
+    type Windows = [CellNumbers<W, H>; 4];
+    type Numbers = Self;
+
+    #[inline(always)]
+    fn numbers(numbers: &CellNumbers<W, H>) -> Self {
+        Self::of(numbers)
+    }
+
+    #[inline(always)]
+    fn all(number: u16) -> Self {
+        Self([[number.into(); W]; H])
+    }
+
+    #[inline(always)]
+    fn windows(windows: &[CellNumbers<W, H>; 4]) -> Self::Windows {
+        *windows
+    }
+
+    #[inline(always)]
+    fn blend([first, second]: [Self; 2], weights: Self) -> Self {
+        let mut sum = first;
+        for (y, weights) in weights.0.iter().enumerate() {
+            for (x, &weight) in weights.iter().enumerate() {
+                sum.0[y][x] = first.0[y][x] * weight + second.0[y][x] * (64 - weight);
+            }
+        }
+        sum
+    }
+
+    const UNLIMITED: u16 = u16::MAX;
+
+    #[inline(always)]
+    fn differs(self, other: Self, most: u16) -> bool {
+        let differences = self.each(other, u32::abs_diff);
+        differences.0.as_flattened().iter().any(|&difference| difference > u32::from(most))
+    }
+
+    #[inline(always)]
+    fn least(self, other: Self) -> Self {
+        self.each(other, u32::min)
+    }
+
+    #[inline(always)]
+    fn largest(self, other: Self) -> Self {
+        self.each(other, u32::max)
+    }
+
+    #[inline(always)]
+    fn within(self, least: Self, largest: Self, limits: Self) -> Self {
+        self.largest(least.each(limits, u32::saturating_sub)).least(largest.plus(limits))
+    }
+
+    #[inline(always)]
+    fn of(samples: &[[u16; W]; H]) -> Self {
+        Self(samples.map(|row| row.map(u32::from)))
+    }
+
+    #[inline(always)]
+    fn times(self, weights: Self) -> Self {
+        self.each(weights, |number, weight| number * weight)
+    }
+
+    #[inline(always)]
+    fn plus(self, other: Self) -> Self {
+        self.each(other, |a, b| a + b)
+    }
+
+    #[inline(always)]
+    fn brighter(self, by: i32, peak: u16) -> Self {
+        let brighter = |number: u32| number.saturating_add_signed(by).min(peak.into());
+        Self(self.0.map(|row| row.map(brighter)))
+    }
+
+    #[inline(always)]
+    fn round<const SHIFT: i32>(self) -> Self {
+        self.each(self, |number, _| (number + (1 << (SHIFT - 1))) >> SHIFT)
+    }
+
+    #[inline(always)]
+    fn samples(self) -> [[u16; W]; H] {
+        self.0.map(|row| row.map(|number| number as u16))
+    }
+
+    #[inline(always)]
+    fn squared_error(self, other: Self, inside: (usize, usize)) -> u64 {
+        squared_error(&self.0, &other.0, inside)
+    }
+
+    #[inline(always)]
+    fn error_and_sum(self, other: Self, inside: (usize, usize)) -> [u64; 2] {
+        [squared_error(&self.0, &other.0, inside), sum(&other.0, inside)]
+    }
+
+    #[inline(always)]
+    fn overlap(cells: &[Self; 4], windows: &Self::Windows, shift: u32) -> [[u16; W]; H] {
+        let mut sums = [[1_u32 << (shift - 1); W]; H];
+        for (cell, window) in cells.iter().zip(windows) {
+            for y in 0..H {
+                for x in 0..W {
+                    sums[y][x] += cell.0[y][x] * u32::from(window[y][x]);
+                }
+            }
+        }
+        let mut mean = [[0; W]; H];
+        for y in 0..H {
+            for x in 0..W {
+                mean[y][x] = (sums[y][x] >> shift) as u16;
+            }
+        }
+        mean
+    }
+}
+
+/// The sum of partial sums.
+#[inline(always)]
+fn total(sums: [u32; 8]) -> u64 {
+    sums.into_iter().sum::<u32>().into()
+}
+
+/// The squared differences of the first `columns` and `rows`, added up.
+#[inline(always)]
+fn squared_error<T: Copy + Into<i64>, const W: usize, const H: usize>(
+    one: &[[T; W]; H],
+    other: &[[T; W]; H],
+    (columns, rows): (usize, usize),
+) -> u64 {
+    let mut sum = 0;
+    for (one, other) in one.iter().zip(other).take(rows) {
+        for (one, other) in one.iter().zip(other).take(columns) {
+            let difference: i64 = (*one).into() - (*other).into();
+            sum += (difference * difference) as u64;
+        }
+    }
+    sum
+}
+
+/// The samples of the first `columns` and `rows`, added up.
+#[inline(always)]
+fn sum<T: Copy + Into<i64>, const W: usize, const H: usize>(
+    samples: &[[T; W]; H],
+    (columns, rows): (usize, usize),
+) -> u64 {
+    samples
+        .iter()
+        .take(rows)
+        .flat_map(|row| row.iter().take(columns))
+        .map(|&sample| sample.into() as u64)
+        .sum()
+}

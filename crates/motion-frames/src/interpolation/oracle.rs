@@ -1,0 +1,393 @@
+//! The definition of made frames in plain loops, a sample at a time. All other code makes the same frames.
+
+mod searched;
+mod small_objects;
+mod weighted;
+
+pub use searched::{search_and_interpolate, search_and_interpolate_with_neighbours};
+pub use small_objects::{correct, draw};
+
+use super::rules::{
+    BLOCK, CHROMA_COST, HalfVector, LEAST_OVERLAP, MOST_BEYOND, MOTION_COST, SMOOTHNESS, STILL_DETAIL,
+    STILL_DIFFERENCE, STILL_SAMPLES, TOLERANCE, block_of, check_field, grid, halved, halvings, is_like_luma,
+    window,
+};
+use super::{FrameFormat, FrameQuality, Phase};
+use crate::compensation::Sampling;
+use motion_base::{Frame, FrameView, Grid, MotionVector};
+use motion_search::estimator::oracle::eight_bits;
+use motion_search::estimator::oracle::interpolation::Interpolated;
+use motion_search::scenes::oracle::halved_frame;
+
+/// The frame that is searched in place of a luma plane: its [eight bits](motion_base::SampleFormat::eight_bits), at
+/// half the size as often as it takes.
+pub fn search_frame(luma: &FrameView<'_>) -> Frame {
+    halved_frame(luma, halvings(luma.width(), luma.height()))
+}
+
+/// The planes of the frame at `phase` between the planes of `previous` and `next`, luma first, sampled as `samplings`
+/// say. `field` is what the search of [`search_frame`] finds for the previous frame in the next one.
+///
+/// # Panics
+/// If there is no plane, or numbers of planes or sizes do not agree.
+pub fn interpolate(
+    frames: [&[FrameView<'_>]; 2],
+    samplings: &[Sampling],
+    field: &[MotionVector],
+    quality: FrameQuality,
+    phase: Phase,
+) -> Vec<Frame> {
+    make(frames, samplings, field, quality, None, phase)
+}
+
+/// What is known of the frames before and after two others.
+pub struct Neighbours<'a> {
+    /// The luma of the frame before the previous one, and of that after the next one.
+    pub luma: [FrameView<'a>; 2],
+    /// The fields of the pairs before and after: what the search finds for the first frame of each in the second.
+    pub fields: [&'a [MotionVector]; 2],
+}
+
+/// As [`interpolate`], in [`FrameQuality::High`].
+///
+/// # Panics
+/// As [`interpolate`].
+pub fn interpolate_with_neighbours(
+    frames: [&[FrameView<'_>]; 2],
+    samplings: &[Sampling],
+    field: &[MotionVector],
+    neighbours: &Neighbours<'_>,
+    phase: Phase,
+) -> Vec<Frame> {
+    make(frames, samplings, field, FrameQuality::High, Some(neighbours), phase)
+}
+
+fn make(
+    [previous, next]: [&[FrameView<'_>]; 2],
+    samplings: &[Sampling],
+    field: &[MotionVector],
+    quality: FrameQuality,
+    neighbours: Option<&Neighbours<'_>>,
+    phase: Phase,
+) -> Vec<Frame> {
+    let format = FrameFormat {
+        size: previous[0].size(),
+        samplings: samplings.to_vec(),
+        samples: previous[0].format(),
+    };
+    [previous, next]
+        .into_iter()
+        .try_for_each(|planes| format.check_all(planes))
+        .expect("planes of one format");
+    let size = format.size;
+    let mut fields = vec![field];
+    fields.extend(neighbours.map(|neighbours| neighbours.fields).into_iter().flatten());
+    fields.iter().try_for_each(|field| check_field(size, field)).expect("fields of search frames");
+    let searched = |luma| Interpolated::new(&eight_bits(luma).view());
+    let luma = [&previous[0], &next[0]].map(searched);
+    let luma = luma.each_ref();
+    let chroma = match quality {
+        FrameQuality::Fast => Vec::new(),
+        FrameQuality::Balanced | FrameQuality::High => {
+            weighted::chroma_pairs([&previous[1..], &next[1..]], &samplings[1..])
+        }
+    };
+    let time = PairTime::between(phase);
+    let times = [time, time.after_pair(), time.before_pair()];
+    let projected: Vec<_> =
+        fields.iter().zip(times).map(|(field, time)| project(size, field, time)).collect();
+    let vectors = choose(luma, &chroma, &projected, time);
+    let planes = previous.iter().zip(next).zip(samplings).enumerate();
+    let pairs = planes.map(|(index, ((previous, next), &sampling))| PlanePair {
+        frames: [previous, next],
+        sampling,
+        luma: is_like_luma(index, sampling).then(|| [previous, next].map(Interpolated::new)),
+        phase,
+    });
+    match quality {
+        FrameQuality::Fast => {
+            let grid = grid(size.0, size.1);
+            pairs.map(|planes| compensate(&planes, grid, &vectors)).collect()
+        }
+        FrameQuality::Balanced | FrameQuality::High => {
+            let around = neighbours.map(|neighbours| neighbours.luma.each_ref().map(searched));
+            let lone_ends = around
+                .as_ref()
+                .map(|around| weighted::EndsAlone::new([&around[0], luma[0], luma[1], &around[1]], field));
+            let weighted = weighted::WeightedVectors::new(luma, vectors, lone_ends, time);
+            pairs.map(|planes| weighted.compensate(&planes)).collect()
+        }
+    }
+}
+
+/// The blocks of a frame: column and row, row by row.
+fn blocks((width, height): (usize, usize)) -> impl Iterator<Item = (usize, usize)> + Clone {
+    let grid = grid(width, height);
+    (0..grid.rows).flat_map(move |row| (0..grid.columns).map(move |column| (column, row)))
+}
+
+/// When the frame is made, in a pair of frames: at the phase between the two, or whole intervals later or earlier.
+#[derive(Clone, Copy)]
+struct PairTime {
+    phase: Phase,
+    later: i32,
+}
+
+impl PairTime {
+    /// The time at `phase` between both frames.
+    fn between(phase: Phase) -> Self {
+        Self { phase, later: 0 }
+    }
+
+    /// The same time in the pair before: behind its second frame.
+    fn after_pair(self) -> Self {
+        Self { later: self.later + 1, ..self }
+    }
+
+    /// The same time in the pair after: ahead of its first frame.
+    fn before_pair(self) -> Self {
+        Self { later: self.later - 1, ..self }
+    }
+
+    /// Where a vector of the pair starts in the first frame and ends in the second on an axis, in quarter luma samples from the
+    /// place that it is for.
+    fn ends(self, length: i16) -> [i32; 2] {
+        let length_of_interval = 2 * i32::from(length);
+        let start = i32::from(self.phase.start(length)) - self.later * length_of_interval;
+        [start, start + length_of_interval]
+    }
+}
+
+/// For each block the vector of a pair of frames that goes through it at `time`.
+fn project((width, height): (usize, usize), field: &[MotionVector], time: PairTime) -> Vec<HalfVector> {
+    let halvings = halvings(width, height);
+    let columns = halved(width, halvings).div_ceil(BLOCK);
+    let sources = blocks((width, height)).map(|(column, row)| {
+        let found = field[(row >> halvings) * columns + (column >> halvings)];
+        let vector = HalfVector::found(found, halvings);
+        // Where the block of the first frame is at the time, in whole samples.
+        let moved = |block: usize, length: i16| (BLOCK * block) as i32 + (-time.ends(length)[0] >> 2);
+        (found.cost, vector, (moved(column, vector.x), moved(row, vector.y)))
+    });
+    let sources: Vec<_> = sources.collect();
+    let projected = blocks((width, height)).zip(&sources).map(|((column, row), (_, own, _))| {
+        let shared = |at: i32, block: usize| (BLOCK as i32 - (at - (BLOCK * block) as i32).abs()).max(0);
+        let covering =
+            sources.iter().filter(|(_, _, (x, y))| shared(*x, column) * shared(*y, row) >= LEAST_OVERLAP);
+        // The first of those with the least cost; a block that nothing covers keeps its own vector.
+        covering.min_by_key(|(cost, _, _)| *cost).map_or(*own, |(_, vector, _)| *vector)
+    });
+    projected.collect()
+}
+
+/// For each block the best vector among those of projected fields around it, by the luma of both frames and these components of
+/// their chroma. It should resemble those of the first field.
+fn choose(
+    luma: [&Interpolated; 2],
+    chroma: &[[Frame; 2]],
+    projected: &[Vec<HalfVector>],
+    time: PairTime,
+) -> Vec<HalfVector> {
+    let grid = grid(luma[0].size().0, luma[0].size().1);
+    let best = |(column, row): (usize, usize)| {
+        if stands_still(luma, (BLOCK * column) as i32, (BLOCK * row) as i32) {
+            return HalfVector::default();
+        }
+        let neighbour = |field: &[HalfVector], right: i32, down: i32| {
+            let near =
+                |at: usize, step: i32, count: usize| (at as i32 + step).clamp(0, count as i32 - 1) as usize;
+            field[near(row, down, grid.rows) * grid.columns + near(column, right, grid.columns)]
+        };
+        let steps = (-1..=1).flat_map(|down| (-1..=1).map(move |right| (right, down)));
+        let steps: Vec<_> = steps.filter(|&step| step != (0, 0)).collect();
+        let around = |field: &[HalfVector]| -> Vec<_> {
+            steps.iter().map(|&(right, down)| neighbour(field, right, down)).collect()
+        };
+        let similar = around(&projected[0]);
+        let cost = |vector: HalfVector| {
+            let place = [column, row].map(|at| (BLOCK * at) as i32);
+            let difference = block_difference(luma, place, vector, time);
+            let differences: u32 = similar.iter().map(|&other| vector.difference(other)).sum();
+            let moves = u32::from(vector != HalfVector::default());
+            let of_chroma = |pair: &[Frame; 2]| {
+                weighted::chroma_difference(&pair.each_ref().map(Frame::view), (column, row), vector, time)
+            };
+            let chroma: u32 = chroma.iter().map(of_chroma).sum();
+            difference + CHROMA_COST * chroma + SMOOTHNESS * differences + MOTION_COST * moves
+        };
+        let of_field = |field: &Vec<HalfVector>| {
+            [neighbour(field, 0, 0)].into_iter().chain(around(field)).collect::<Vec<_>>()
+        };
+        let candidates = projected.iter().flat_map(of_field).chain([HalfVector::default()]);
+        // The first of those with the least cost.
+        candidates.min_by_key(|&vector| cost(vector)).unwrap_or_default()
+    };
+    blocks(luma[0].size()).map(best).collect()
+}
+
+/// The sum of absolute differences between both ends of `vector` over 8 x 8 samples of luma from `place` on.
+fn block_difference(luma: [&Interpolated; 2], place: [i32; 2], vector: HalfVector, time: PairTime) -> u32 {
+    row_differences(luma, place, vector, time, 1)
+}
+
+/// The same in every row of `step`, `step` times.
+fn row_differences(
+    pair: [&Interpolated; 2],
+    place: [i32; 2],
+    vector: HalfVector,
+    time: PairTime,
+    step: usize,
+) -> u32 {
+    let differences = compared(pair, place, vector, time, step);
+    step as u32 * differences.map(|[start, end]| start.abs_diff(end)).sum::<u32>()
+}
+
+/// The difference between the sums of the samples that [`row_differences`] compares.
+fn brightness_difference(
+    pair: [&Interpolated; 2],
+    place: [i32; 2],
+    vector: HalfVector,
+    time: PairTime,
+    step: usize,
+) -> u32 {
+    let differences = compared(pair, place, vector, time, step);
+    step as u32 * differences.map(|[start, end]| start - end).sum::<i32>().unsigned_abs()
+}
+
+/// The samples at both ends of `vector` over 8 x 8 places from `place` on, in every row of `step`.
+fn compared(
+    pair: [&Interpolated; 2],
+    place: [i32; 2],
+    vector: HalfVector,
+    time: PairTime,
+    step: usize,
+) -> impl Iterator<Item = [i32; 2]> {
+    let samples = move |at: usize| {
+        let [x, y] = [place[0] + (at % BLOCK) as i32, place[1] + (at / BLOCK) as i32].map(|at| 4 * at);
+        let [[x, to_x], [y, to_y]] =
+            [(x, vector.x), (y, vector.y)].map(|(at, length)| time.ends(length).map(|way| at + way));
+        [pair[0].sample(x, y), pair[1].sample(to_x, to_y)]
+    };
+    (0..BLOCK * BLOCK).filter(move |at| (at / BLOCK).is_multiple_of(step)).map(samples)
+}
+
+/// Whether the block at `(x, y)` has enough samples of still detail: they, the next one to the right and that below are
+/// alike in both frames, and they differ from one of these.
+fn stands_still([previous, next]: [&Interpolated; 2], x: i32, y: i32) -> bool {
+    let is_still_detail = |&at: &i32| {
+        let (x, y) = (x + at % BLOCK as i32, y + at / BLOCK as i32);
+        let around = [(x, y), (x + 1, y), (x, y + 1)].map(|(x, y)| (4 * x, 4 * y));
+        let [own, others @ ..] = around.map(|(x, y)| previous.sample(x, y));
+        let is_still = |&(x, y): &(i32, i32)| {
+            previous.sample(x, y).abs_diff(next.sample(x, y)) <= u32::from(STILL_DIFFERENCE)
+        };
+        let is_detail = |other: i32| own.abs_diff(other) >= u32::from(STILL_DETAIL);
+        around.iter().all(is_still) && others.into_iter().any(is_detail)
+    };
+    (0..(BLOCK * BLOCK) as i32).filter(is_still_detail).count() >= STILL_SAMPLES as usize
+}
+
+/// A plane of both frames, from which that of a made frame is predicted.
+struct PlanePair<'a> {
+    frames: [&'a FrameView<'a>; 2],
+    sampling: Sampling,
+    /// The same between samples, of luma.
+    luma: Option<[Interpolated; 2]>,
+    phase: Phase,
+}
+
+impl PlanePair<'_> {
+    /// 64 times what `vector` predicts for a component of the pixel at `(x, y)`: by both ends, by its start alone and by its
+    /// end alone.
+    fn predict(&self, (x, y): (usize, usize), component: usize, vector: HalfVector) -> [u32; 3] {
+        let Self { frames: [previous, next], sampling, ref luma, phase } = *self;
+        let is_luma = luma.is_some();
+        let axis = |at: usize, length: i16, halved: bool| {
+            // Quarter samples of luma; eighths in the other planes.
+            let (unit, finer) = if is_luma { (4, 0) } else { (8, u32::from(!halved)) };
+            PairTime::between(phase).ends(length).map(|way| unit * at as i32 + (way << finer))
+        };
+        let [own_x, own_y] = [x, y].map(|at| axis(at, 0, true)[0]);
+        let [[x, to_x], [y, to_y]] =
+            [axis(x, vector.x, sampling.halved_x), axis(y, vector.y, sampling.halved_y)];
+        let (columns, rows) = (previous.width() / sampling.pixel(), previous.height());
+        let is_inside = |x: i32, y: i32| {
+            let is_inside = |at: i32, count: usize| {
+                let (unit, tolerance) = if is_luma { (4, TOLERANCE) } else { (8, 2 * TOLERANCE) };
+                (-tolerance..=unit * (count as i32 - 1) + tolerance).contains(&at)
+            };
+            is_inside(x, columns) && is_inside(y, rows)
+        };
+        let sample = |frame: usize, x, y| match luma {
+            Some(luma) => luma[frame].sample(x, y) as u32,
+            None => chroma_sample([previous, next][frame], (sampling.pixel(), component), x, y),
+        };
+        let [start, end] = [sample(0, x, y), sample(1, to_x, to_y)];
+        match [is_inside(x, y), is_inside(to_x, to_y)] {
+            [true, false] => [64 * start; 3],
+            [false, true] => [64 * end; 3],
+            _ => {
+                let own = [0, 1].map(|frame| sample(frame, own_x, own_y));
+                // At most so far outside the range of the other end and of the place itself.
+                let limit = u32::from(MOST_BEYOND) << (previous.format().depth() - 8);
+                let within = |sample: u32, other: u32| {
+                    let (least, largest) = (own[0].min(own[1]).min(other), own[0].max(own[1]).max(other));
+                    sample.clamp(least.saturating_sub(limit), largest + limit)
+                };
+                let weight = phase.previous_weight();
+                let both = weight * within(start, end) + (64 - weight) * within(end, start);
+                [both, 64 * start, 64 * end]
+            }
+        }
+    }
+
+    /// The plane whose samples `sample` returns, given a pixel and the component.
+    fn made(&self, sample: impl Fn((usize, usize), usize) -> u32) -> Frame {
+        let (plane, pixel) = (self.frames[0], self.sampling.pixel());
+        Frame::deep_from_fn(plane.format().depth(), plane.size(), |column, y| {
+            sample((column / pixel, y), column % pixel) as u16
+        })
+    }
+}
+
+/// A plane of the frame at `phase`: each sample is predicted by the vectors of the four blocks whose centres are
+/// nearest, weighted by their windows.
+fn compensate(planes: &PlanePair<'_>, grid: Grid, vectors: &[HalfVector]) -> Frame {
+    let (block_width, block_height) = block_of(planes.sampling);
+    let shift = 6 + (4 * block_width * block_height).ilog2();
+    planes.made(|(x, y), component| {
+        // Between the centres of two blocks: the number of the second, and the weight of each.
+        let between = |at: usize, side: usize| {
+            let (second, at) = ((at + side / 2) / side, (at + side / 2) % side);
+            [(second.saturating_sub(1), window(side, at)), (second, window(side, side - 1 - at))]
+        };
+        let sum: u32 = between(y, block_height)
+            .into_iter()
+            .flat_map(|(row, weight)| {
+                let row = row.min(grid.rows - 1);
+                between(x, block_width).map(|(column, other)| {
+                    let vector = vectors[row * grid.columns + column.min(grid.columns - 1)];
+                    weight * other * planes.predict((x, y), component, vector)[0]
+                })
+            })
+            .sum();
+        (sum + (1 << (shift - 1))) >> shift
+    })
+}
+
+/// The sample of one component of a plane at `(x, y)`, in eighths of a pixel: the mean of the four around it, weighted.
+pub(crate) fn chroma_sample(
+    plane: &FrameView<'_>,
+    (pixel, component): (usize, usize),
+    x: i32,
+    y: i32,
+) -> u32 {
+    let last = (plane.width() / pixel) as i32 - 1;
+    let sample = |right: i32, down: i32| {
+        let column = (x.div_euclid(8) + right).clamp(0, last) * pixel as i32 + component as i32;
+        u32::from(plane.sample(column, y.div_euclid(8) + down))
+    };
+    let [x, y] = [x, y].map(|at| at.rem_euclid(8) as u32);
+    let [above, below] = [0, 1].map(|down| (8 - x) * sample(0, down) + x * sample(1, down));
+    ((8 - y) * above + y * below + 32) >> 6
+}

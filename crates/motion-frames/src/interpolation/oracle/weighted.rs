@@ -1,0 +1,352 @@
+//! The definition of [`FrameQuality::Balanced`](super::super::FrameQuality::Balanced): a sample is the mean of what all
+//! vectors around its block predict, weighted by their distance and by how well their two ends match around it. In
+//! [`FrameQuality::High`](super::super::FrameQuality::High) one end predicts alone where the frame beyond it matches better.
+
+use super::super::chroma_pairs::components;
+use super::super::rules::{
+    BADNESS_SHIFT, BLOCK, CELL, COARSE_BADNESS, COARSE_BITS, COARSE_LENGTH, COARSE_REACH, COARSE_SQUARES,
+    HalfVector, LONE_BITS, LONE_COST, MOST_COARSE, MOST_LONE, ROW_STEP, SOFTNESS, WEIGHT_BITS, block_of,
+    coarse_grid, fine_window, found_grid, grid, halvings, shown_elsewhere, unlikeness,
+};
+use super::{
+    LEAST_OVERLAP, PairTime, PlanePair, block_difference, blocks, brightness_difference, chroma_sample,
+    row_differences,
+};
+use crate::compensation::Sampling;
+use motion_base::{Frame, FrameView, Grid, MotionVector};
+use motion_search::estimator::oracle::interpolation::Interpolated;
+
+/// The components of chroma that are compared, in eight bits and at half of luma's size on both axes: samples of planes that
+/// are not halved are averaged.
+pub(super) fn chroma_pairs(planes: [&[FrameView<'_>]; 2], samplings: &[Sampling]) -> Vec<[Frame; 2]> {
+    let pair = |(plane, component): (usize, usize)| {
+        let sampling = samplings[plane];
+        planes.map(|planes| {
+            let view = &planes[plane];
+            let [across, down] =
+                [sampling.halved_x, sampling.halved_y].map(|is_halved| if is_halved { 1 } else { 2 });
+            let columns = view.width() / sampling.pixel();
+            Frame::from_fn(columns.div_ceil(across), view.height().div_ceil(down), |x, y| {
+                let sample = |at: usize| {
+                    let column = (across * x + at % across).min(columns - 1) * sampling.pixel() + component;
+                    u32::from(view.sample(column as i32, (down * y + at / across) as i32))
+                };
+                let count = (across * down) as u32;
+                let mean = ((0..across * down).map(sample).sum::<u32>() + count / 2) / count;
+                (mean >> (view.format().depth() - 8)) as u8
+            })
+        })
+    };
+    components(samplings).map(pair).collect()
+}
+
+/// The sum of absolute differences of a component between both ends of `vector`, over the 4 x 4 samples of a block.
+pub(super) fn chroma_difference(
+    [previous, next]: &[FrameView<'_>; 2],
+    (column, row): (usize, usize),
+    vector: HalfVector,
+    time: PairTime,
+) -> u32 {
+    let difference = |at: usize| {
+        let [x, y] = [CELL * column + at % CELL, CELL * row + at / CELL].map(|at| 8 * at as i32);
+        let [[x, to_x], [y, to_y]] =
+            [(x, vector.x), (y, vector.y)].map(|(at, length)| time.ends(length).map(|way| at + way));
+        chroma_sample(previous, (1, 0), x, y).abs_diff(chroma_sample(next, (1, 0), to_x, to_y))
+    };
+    (0..CELL * CELL).map(difference).sum()
+}
+
+/// What tells whether an end of a vector predicts alone.
+pub(super) struct EndsAlone<'a> {
+    /// The luma of the frame before the previous one, of both frames and of that after the next one, in eight bits.
+    luma: [&'a Interpolated; 4],
+    grid: Grid,
+    /// How well the other frame shows what each block of the previous and of the next frame shows.
+    shown_elsewhere: [Vec<u32>; 2],
+}
+
+impl<'a> EndsAlone<'a> {
+    /// `field` is that of the previous frame in the next one.
+    pub fn new(luma: [&'a Interpolated; 4], field: &[MotionVector]) -> Self {
+        let (width, height) = luma[1].size();
+        let (grid, halvings) = (grid(width, height), halvings(width, height));
+        let columns = found_grid((width, height)).columns;
+        let found = |(column, row): (usize, usize)| field[(row >> halvings) * columns + (column >> halvings)];
+        let of_previous = blocks((width, height)).map(|block| found(block).cost);
+        let of_next = blocks((width, height)).map(|(column, row)| {
+            // The blocks of the previous frame that the field leads to this one.
+            let shared = |block: usize, length: i16, to: usize| {
+                let at = (BLOCK * block) as i32 + (i32::from(length) >> 1);
+                (BLOCK as i32 - (at - (BLOCK * to) as i32).abs()).max(0)
+            };
+            let leads_here = |&block: &(usize, usize)| {
+                let vector = HalfVector::found(found(block), halvings);
+                shared(block.0, vector.x, column) * shared(block.1, vector.y, row) >= LEAST_OVERLAP
+            };
+            let costs = blocks((width, height)).filter(leads_here).map(|block| found(block).cost);
+            costs.min().unwrap_or(u32::MAX)
+        });
+        let shown_elsewhere =
+            [of_previous.map(shown_elsewhere).collect(), of_next.map(shown_elsewhere).collect()];
+        Self { luma, grid, shown_elsewhere }
+    }
+
+    /// The differences, in 8 x 8 samples from `place` on, between the start of `vector` and where it comes from in the frame
+    /// before, and between its end and where it leads to in the frame after: in every row of `step`, `step` times.
+    fn differences(&self, place: [i32; 2], vector: HalfVector, time: PairTime, step: usize) -> [u32; 2] {
+        [
+            row_differences([self.luma[0], self.luma[1]], place, vector, time.after_pair(), step),
+            row_differences([self.luma[2], self.luma[3]], place, vector, time.before_pair(), step),
+        ]
+    }
+
+    /// How much the start and the end of `vector` count alone in the cell whose first sample is `cell`, of [`MOST_LONE`],
+    /// where both ends have this `difference`, whatever the light.
+    fn shares(&self, cell: [i32; 2], vector: HalfVector, time: PairTime, difference: u32) -> [u32; 2] {
+        let [x, y] = [(cell[0], vector.x), (cell[1], vector.y)].map(|(at, length)| {
+            // The blocks with the ends of its third sample.
+            time.ends(length).map(|way| (4 * (at + 2) + way) >> 5)
+        });
+        let shown = |end: usize| nearest(&self.shown_elsewhere[end], self.grid, [x[end], y[end]]);
+        // Each end leaves out what the other one shows.
+        [1, 0].map(|other| unlikeness(difference) * shown(other) / MOST_LONE)
+    }
+}
+
+/// The weights of a vector in a cell: of both ends together, of its start alone and of its end alone.
+type OracleWeights = [u32; 3];
+
+/// The vectors around blocks, and how they are weighted.
+pub(super) struct WeightedVectors<'a> {
+    grid: Grid,
+    /// How many blocks wide half a coarse block is.
+    halves: usize,
+    vectors: Vec<HalfVector>,
+    /// How badly vectors match around each block.
+    badness: Vec<u32>,
+    coarse_grid: Grid,
+    coarse: Vec<HalfVector>,
+    lone_ends: Option<EndsAlone<'a>>,
+    /// For each block, its different vectors with their weights in each of its four cells.
+    weights: Vec<Vec<(HalfVector, [OracleWeights; 4])>>,
+}
+
+/// A vector beside a sample: the block that it is of, counted from the sample's block.
+#[derive(Clone, Copy)]
+enum VectorPlace {
+    Fine([i32; 2]),
+    /// The first or second of the coarse blocks whose centres are on either side.
+    Coarse([i32; 2]),
+}
+
+/// The element of a grid nearest to a column and a row.
+fn nearest<T: Copy>(of: &[T], grid: Grid, [column, row]: [i32; 2]) -> T {
+    let [column, row] =
+        [(column, grid.columns), (row, grid.rows)].map(|(at, count)| at.clamp(0, count as i32 - 1) as usize);
+    of[row * grid.columns + column]
+}
+
+impl<'a> WeightedVectors<'a> {
+    /// `vectors` of the blocks of `luma`, eight bits of both frames.
+    pub fn new(
+        luma: [&Interpolated; 2],
+        vectors: Vec<HalfVector>,
+        lone_ends: Option<EndsAlone<'a>>,
+        time: PairTime,
+    ) -> Self {
+        let (width, height) = luma[0].size();
+        let (grid, halvings) = (grid(width, height), halvings(width, height));
+        let (halves, coarse_grid) = (1 << halvings, coarse_grid(grid, halvings));
+        let mut weighted = Self {
+            grid,
+            halves,
+            vectors,
+            badness: Vec::new(),
+            coarse_grid,
+            coarse: Vec::new(),
+            lone_ends,
+            weights: Vec::new(),
+        };
+        weighted.badness = weighted.badness(luma, time);
+        weighted.coarse = weighted.coarse(luma, time);
+        weighted.weights = blocks((width, height)).map(|block| weighted.weights(luma, block, time)).collect();
+        weighted
+    }
+
+    /// The differences of the blocks: the greatest around each block, and then the mean around each.
+    fn badness(&self, luma: [&Interpolated; 2], time: PairTime) -> Vec<u32> {
+        let difference = |((column, row), &vector): ((usize, usize), &HalfVector)| {
+            let place = [column, row].map(|at| (BLOCK * at) as i32);
+            let both = block_difference(luma, place, vector, time);
+            let of_lone = |ends: &EndsAlone<'_>| {
+                ends.differences(place, vector, time, 1).map(|lone| lone + LONE_COST).into_iter().min()
+            };
+            self.lone_ends.as_ref().and_then(of_lone).map_or(both, |lone| both.min(lone))
+        };
+        let differences: Vec<_> = blocks(luma[0].size()).zip(&self.vectors).map(difference).collect();
+        let reach = self.halves as i32;
+        let around = |of: &[u32], (column, row): (usize, usize)| -> Vec<u32> {
+            let near =
+                |down: i32| (-reach..=reach).map(move |right| [column as i32 + right, row as i32 + down]);
+            (-reach..=reach).flat_map(near).map(|block| nearest(of, self.grid, block)).collect()
+        };
+        let greatest = |block| around(&differences, block).into_iter().max().unwrap_or_default();
+        let greatest: Vec<_> = blocks(luma[0].size()).map(greatest).collect();
+        let mean = |block| {
+            let around = around(&greatest, block);
+            around.iter().sum::<u32>() / around.len() as u32
+        };
+        blocks(luma[0].size()).map(mean).collect()
+    }
+
+    /// The vector of each coarse block: the one among those of some blocks around it, and zero, whose ends match best in a
+    /// few squares.
+    fn coarse(&self, luma: [&Interpolated; 2], time: PairTime) -> Vec<HalfVector> {
+        let halves = self.halves as i32;
+        let vector = |number: usize| {
+            let block =
+                [number % self.coarse_grid.columns, number / self.coarse_grid.columns].map(|at| at as i32);
+            let steps = || -COARSE_REACH..=COARSE_REACH;
+            let around = steps().flat_map(|down| steps().map(move |right| [right, down]));
+            // Of the first blocks of the coarse blocks around.
+            let around = around.map(|step| {
+                let first = [0, 1].map(|axis| 2 * halves * (block[axis] + step[axis]));
+                nearest(&self.vectors, self.grid, first)
+            });
+            let cost = |vector: &HalfVector| {
+                let squares = (0..COARSE_SQUARES).flat_map(|y| (0..COARSE_SQUARES).map(move |x| [x, y]));
+                let difference = |square: [i32; 2]| {
+                    let side = BLOCK as i32;
+                    let at = [0, 1].map(|axis| side * halves * (2 * block[axis] + square[axis]) - side / 2);
+                    row_differences(luma, at, *vector, time, ROW_STEP)
+                };
+                let length = u32::from(vector.x.unsigned_abs()) + u32::from(vector.y.unsigned_abs());
+                squares.map(difference).sum::<u32>() + COARSE_LENGTH * length
+            };
+            around.chain([HalfVector::default()]).min_by_key(cost).unwrap_or_default()
+        };
+        (0..self.coarse_grid.blocks()).map(vector).collect()
+    }
+
+    /// How much coarse vectors count in a block.
+    fn share(&self, (column, row): (usize, usize)) -> u32 {
+        let badness = self.badness[row * self.grid.columns + column];
+        (badness.saturating_sub(COARSE_BADNESS) >> BADNESS_SHIFT).min(MOST_COARSE)
+    }
+
+    /// The vectors that predict the samples of a block.
+    fn around(&self, (column, row): (usize, usize)) -> Vec<(VectorPlace, HalfVector)> {
+        let block = [column as i32, row as i32];
+        let mut around = Vec::new();
+        for down in -1..=1 {
+            for right in -1..=1 {
+                let vector = nearest(&self.vectors, self.grid, [block[0] + right, block[1] + down]);
+                around.push((VectorPlace::Fine([right, down]), vector));
+            }
+        }
+        if self.share((column, row)) > 0 {
+            // The blocks whose centres are before this block or at its beginning.
+            let halves = self.halves as i32;
+            let before = block.map(|at| (at - halves).div_euclid(2 * halves));
+            for down in 0..=1 {
+                for right in 0..=1 {
+                    let at = [before[0] + right, before[1] + down];
+                    around.push((VectorPlace::Coarse(at), nearest(&self.coarse, self.coarse_grid, at)));
+                }
+            }
+        }
+        around
+    }
+
+    /// The different vectors around a block with their weights in its cells.
+    fn weights(
+        &self,
+        luma: [&Interpolated; 2],
+        block: (usize, usize),
+        time: PairTime,
+    ) -> Vec<(HalfVector, [OracleWeights; 4])> {
+        let mut weights: Vec<(HalfVector, [OracleWeights; 4])> = Vec::new();
+        for (_, vector) in self.around(block) {
+            if weights.iter().all(|(known, _)| *known != vector) {
+                weights.push((vector, [[0; 3]; 4]));
+            }
+        }
+        let badness = self.badness[block.1 * self.grid.columns + block.0];
+        let softness = SOFTNESS + 3 * badness / 4;
+        for cell in 0..4 {
+            let first = [(block.0, cell % 2), (block.1, cell / 2)]
+                .map(|(block, cell)| (BLOCK * block + CELL * cell) as i32);
+            // Two samples around the cell of 4 x 4.
+            let place = first.map(|at| at - 2);
+            // The errors, and how much they count.
+            let matches = weights.iter().map(|&(vector, _)| {
+                let both = row_differences(luma, place, vector, time, ROW_STEP);
+                let mut of_ends = [(both + softness, MOST_LONE), (0, 0), (0, 0)];
+                if let Some(ends) = &self.lone_ends {
+                    let differences = ends.differences(place, vector, time, ROW_STEP);
+                    // A change of light makes all samples brighter, or all darker.
+                    let light = brightness_difference(luma, place, vector, time, ROW_STEP);
+                    let shares = ends.shares(first, vector, time, both - light);
+                    for end in 0..2 {
+                        of_ends[1 + end] = (differences[end] + LONE_COST + softness, shares[end]);
+                    }
+                }
+                of_ends
+            });
+            let matches: Vec<_> = matches.collect();
+            let counted = matches.iter().flatten().filter(|(_, share)| *share > 0);
+            let least = counted.map(|(error, _)| *error).min().unwrap_or_default();
+            for ((_, weights), of_ends) in weights.iter_mut().zip(matches) {
+                weights[cell] = of_ends.map(|(error, share)| match share {
+                    0 => 0,
+                    _ => {
+                        let ratio = (least << 8) / error;
+                        ((ratio * ratio) >> 8).clamp(1, 255) * share / MOST_LONE
+                    }
+                });
+            }
+        }
+        weights
+    }
+
+    /// A plane of the frame.
+    pub fn compensate(&self, planes: &PlanePair<'_>) -> Frame {
+        let (width, height) = block_of(planes.sampling);
+        let weight_bits = if self.lone_ends.is_some() { LONE_BITS } else { WEIGHT_BITS };
+        planes.made(|(x, y), component| {
+            let (block, at) = ((x / width, y / height), [x % width, y % height]);
+            let cell = 2 * (at[1] / (height / 2)) + at[0] / (width / 2);
+            let (sides, around) = ([width, height], self.around(block));
+            let nearness = |place: VectorPlace| match place {
+                VectorPlace::Fine(steps) => {
+                    [0, 1].map(|axis| fine_window(sides[axis], at[axis], steps[axis])).iter().product()
+                }
+                VectorPlace::Coarse(blocks) => {
+                    let window = |axis: usize| {
+                        let halves = self.halves as i32;
+                        // Twice the distance between the sample and the centre of the coarse block, in luma samples.
+                        let (block, finer) = ([block.0, block.1][axis], BLOCK / sides[axis]);
+                        let sample = 2 * BLOCK * block + finer * (2 * at[axis] + 1);
+                        let centre = 2 * BLOCK as i32 * halves * (2 * blocks[axis] + 1);
+                        let beyond = 4 * BLOCK as i32 * halves - (sample as i32 - centre).abs();
+                        (beyond / halves) as u32
+                    };
+                    (window(0) * window(1) * self.share(block) * 7) >> COARSE_BITS
+                }
+            };
+            let (mut sum, mut total) = (0, 0);
+            for (vector, weights) in &self.weights[block.1 * self.grid.columns + block.0] {
+                let same = around.iter().filter(|(_, other)| other == vector);
+                let spatial: u32 = same.map(|(place, _)| nearness(*place)).sum();
+                let predictions = planes.predict((x, y), component, *vector);
+                for (of_match, prediction) in weights[cell].into_iter().zip(predictions) {
+                    let weight = (spatial * of_match) >> weight_bits;
+                    // In quarter levels.
+                    sum += weight * ((prediction + 8) >> 4);
+                    total += weight;
+                }
+            }
+            (sum + 2 * total) / (4 * total)
+        })
+    }
+}

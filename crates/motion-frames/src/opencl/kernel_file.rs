@@ -1,0 +1,35 @@
+//! The kernels' sources.
+
+use motion_gpu::program;
+
+/// Files that others include.
+const INCLUDED: [(&str, &str); 4] = [
+    ("common.cl", include_str!("../../kernels/common.cl")),
+    ("points.cl", include_str!("../../kernels/points.cl")),
+    ("prediction.cl", include_str!("../../kernels/prediction.cl")),
+    ("hypotheses.cl", include_str!("../../kernels/hypotheses.cl")),
+];
+
+/// A file of kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KernelFile {
+    Interpolation,
+    Compensation,
+    Weighting,
+    Mixing,
+    SearchFrame,
+}
+
+impl KernelFile {
+    /// The file, with the included files in the place of the lines that include them.
+    pub fn source(self) -> String {
+        let text = match self {
+            Self::Interpolation => include_str!("../../kernels/interpolation.cl"),
+            Self::Compensation => include_str!("../../kernels/compensation.cl"),
+            Self::Weighting => include_str!("../../kernels/weighting.cl"),
+            Self::Mixing => include_str!("../../kernels/mixing.cl"),
+            Self::SearchFrame => include_str!("../../kernels/search_frame.cl"),
+        };
+        program::with_included(text, &INCLUDED)
+    }
+}

@@ -26,7 +26,7 @@ mod video;
 /// For plugins of this workspace: it follows no version.
 #[doc(hidden)]
 pub mod shared {
-    pub use crate::settings::{MissingFields, mark_choices, readable};
+    pub use crate::settings::{MissingFields, mark_choices, readable, tuning_file};
     pub use crate::video::frame::{FrameLayout, PlaneError};
 }
 

@@ -12,12 +12,12 @@ fn parameters() -> Parameters {
 }
 
 fn opened(device: &str, kernel: Kernel) -> Result<Opened, SetupError> {
-    open_device(&device.parse().unwrap(), kernel, &Tuning::default(), &parameters())
+    open_device(&device.parse()?, kernel, &Tuning::default(), &parameters())
 }
 
 fn list(devices: &str) -> Result<(), SetupError> {
     let (kernel, tuning) = (Kernel::Auto, Tuning::default());
-    open::<()>(&devices.parse().unwrap(), kernel, &tuning, Grouping::default(), &parameters()).map(drop)
+    open::<()>(&devices.parse()?, kernel, &tuning, Grouping::default(), &parameters()).map(drop)
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn frames_are_made_on_the_device_that_is_named_or_the_first_gpu_of_a_list() {
     let samplings = vec![Sampling::LUMA];
     let format = FrameFormat { size: (16, 16), samplings, samples: SampleFormat::EIGHT_BITS };
     let maker = |device: &str| {
-        let (maker, fallback) = open_maker(&device.parse().unwrap(), &format, FrameQuality::Balanced, 1)?;
+        let (maker, fallback) = open_maker(&device.parse()?, &format, FrameQuality::Balanced, 1)?;
         assert!(fallback.is_none(), "{device}: {fallback:?}");
         Ok::<_, SetupError>(maker.device().to_owned())
     };
@@ -129,11 +129,11 @@ fn several_devices_that_are_not_there_are_errors() {
 
 #[test]
 fn wrong_parameters_are_errors_for_every_device() {
-    for device in ["auto", "native", "gpu", "nowhere"] {
+    let nowhere = DeviceSelector::Name("nowhere".into());
+    for device in [DeviceSelector::Auto, DeviceSelector::Native, DeviceSelector::Gpu, nowhere] {
         for (block_size, width) in [(0, 48), (18, 48), (68, 48), (16, 0), (16, 40_000)] {
             let p = Parameters { block_size, width, ..parameters() };
-            let error =
-                open_device(&device.parse().unwrap(), Kernel::Auto, &Tuning::default(), &p).err().unwrap();
+            let error = open_device(&device, Kernel::Auto, &Tuning::default(), &p).err().unwrap();
             let expected = match block_size {
                 16 => matches!(error, SetupError::FrameSize { .. }),
                 _ => matches!(error, SetupError::BlockSize { size, .. } if size == block_size),

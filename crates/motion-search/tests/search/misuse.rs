@@ -134,13 +134,16 @@ fn names_of_devices() {
     let (kernel, tuning, grouping) = (Kernel::Auto, &Tuning::default(), Grouping::default());
     for name in ["missing", "9:9", "native,native", "native@0", "auto,native", ",", "99999999999999999999:0"]
     {
-        let device = &DeviceSelector::from(name);
+        // What is no device, index or list is refused by then.
+        let Ok(device) = &name.parse::<DeviceSelector>() else { continue };
+        assert!(!["missing", "native@0", "auto,native", ","].contains(&name), "{name}");
         assert!(backend::check(device, kernel, tuning, &parameters()).is_err(), "{name}");
         assert!(backend::open_device(device, kernel, tuning, &parameters()).is_err(), "{name}");
         assert!(backend::open::<()>(device, kernel, tuning, grouping, &parameters()).is_err(), "{name}");
     }
-    for name in ["missing", "9:9", ","] {
-        assert!(backend::open_maker(&name.into(), &format(), FrameQuality::Fast, 1).is_err(), "{name}");
+    let absent = DeviceSelector::Name("missing".into());
+    for device in [absent, DeviceSelector::Index(9, 9)] {
+        assert!(backend::open_maker(&device, &format(), FrameQuality::Fast, 1).is_err(), "{device}");
     }
     assert!(!devices().is_empty());
 }
@@ -166,7 +169,7 @@ fn the_front_door() {
 
     let mut search = MotionSearch::builder(16, 12).block_size(8).device("native").build().unwrap();
     let other = Frame::from_fn(16, 13, |_, _| 0);
-    let deep = Frame::deep_from_fn(10, (16, 12), |_, _| 0);
+    let deep = Frame::deep_from_fn(16, 12, 10, |_, _| 0);
     let is_size = |error: &EstimateError| matches!(error, EstimateError::FrameSize(16, 13, 16, 12));
     fails("search", search.search(&other, &frame()), is_size);
     fails("search", search.search(&frame(), &other), is_size);
@@ -175,8 +178,8 @@ fn the_front_door() {
     assert_eq!(fields.len(), 1);
     fails("fields", fields.into_iter().next().unwrap(), is_size);
     // After an error the next search is the first of a sequence.
-    assert!(search.search_next(&frame()).unwrap().is_none());
-    let field = search.search_next(&frame()).unwrap().unwrap();
+    assert!(search.search_next(&frame()).unwrap().is_empty());
+    let field = search.search_next(&frame()).unwrap().remove(0);
     assert_eq!((field.vector(2, 0), field.vector(usize::MAX, usize::MAX)), (None, None));
     assert_eq!((field.motion_at(16, 0), field.motion_at(usize::MAX, usize::MAX)), (None, None));
 }
@@ -203,8 +206,8 @@ fn frames() {
     }
     assert_eq!(deep.with_levels(u16::MAX, 0).eight_bits(u16::MAX), 0);
     panics("from_fn", || Frame::from_fn(0, 1, |_, _| 0));
-    panics("deep_from_fn", || Frame::deep_from_fn(17, (1, 1), |_, _| 0));
-    panics("deep_from_fn", || Frame::deep_from_fn(10, (1, 0), |_, _| 0));
+    panics("deep_from_fn", || Frame::deep_from_fn(1, 1, 17, |_, _| 0));
+    panics("deep_from_fn", || Frame::deep_from_fn(1, 0, 10, |_, _| 0));
     // At least one row is needed.
     assert_eq!(frame().with_rows(99..0).rows(), 11..12);
     assert_eq!(frame().with_rows(0..usize::MAX).rows(), 0..12);
@@ -360,7 +363,7 @@ fn compensation_of_planes_that_do_not_fit() {
     fails("weighted_mean", weighted_mean(&small.view(), &frame.view(), 1, &mut out), is_size);
     panics("weighted_mean", || weighted_mean(&frame.view(), &frame.view(), 65, &mut out));
     fails("squared_error", squared_error(&small.view(), &frame.view()), is_size);
-    let deep = Frame::deep_from_fn(10, (16, 12), |_, _| 0);
+    let deep = Frame::deep_from_fn(16, 12, 10, |_, _| 0);
     fails("squared_error", squared_error(&deep.view(), &deep.view()), |error| {
         matches!(error, CompensationError::BitDepth(8, 10))
     });
@@ -402,7 +405,7 @@ fn made_frames() {
     );
 
     let (small, frame) = (Frame::from_fn(8, 8, |_, _| 0), frame());
-    let deep = Frame::deep_from_fn(10, (16, 12), |_, _| 0);
+    let deep = Frame::deep_from_fn(16, 12, 10, |_, _| 0);
     let is_planes = |error: &InterpolationError| matches!(error, InterpolationError::Planes(_));
     let is_device = |error: &InterpolationError| matches!(error, InterpolationError::Device(_));
     let mut maker = Interpolator::new(&format(), FrameQuality::Balanced, 1).unwrap();

@@ -82,7 +82,7 @@ fn made_frames_on_devices() {
             assert!(OpenClInterpolator::new(&device, &wrong, FrameQuality::Fast).is_err(), "{wrong:?}");
         }
         let (small, frame) = (Frame::from_fn(8, 8, |_, _| 0), frame());
-        let deep = Frame::deep_from_fn(10, (16, 12), |_, _| 0);
+        let deep = Frame::deep_from_fn(16, 12, 10, |_, _| 0);
         let is_planes = |error: &InterpolationError| matches!(error, InterpolationError::Planes(_));
         let is_device = |error: &InterpolationError| matches!(error, InterpolationError::Device(_));
         let mut maker = OpenClInterpolator::new(&device, &format(), FrameQuality::Balanced).unwrap();
@@ -109,9 +109,8 @@ fn made_frames_on_devices() {
 #[test]
 fn what_chooses_devices_and_kernels() {
     for name in ["missing", "9:9", "native", "all", "cpu,cpu"] {
-        fails(name, backend::find_opencl(&DeviceSelector::from(name)), |error| {
-            matches!(error, SetupError::NoSuchDevice { .. })
-        });
+        let found = name.parse().and_then(|device: DeviceSelector| backend::find_opencl(&device));
+        fails(name, found, |error| matches!(error, SetupError::NoSuchDevice { .. }));
     }
     // The choice is between a GPU and the CPU only for a kernel that both have.
     for kernel in [Kernel::Exhaustive, Kernel::Tiled, Kernel::ThreeStepNaive] {

@@ -61,7 +61,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         eprintln!("usage: cargo bench --bench precision -- CLIP...");
         return Ok(());
     }
-    let Ok(device) = env::var("DEVICE").unwrap_or("native".into()).parse::<DeviceSelector>();
+    let device: DeviceSelector = env::var("DEVICE").unwrap_or("native".into()).parse()?;
     let blocks = env::var("BLOCKS").unwrap_or("8,16".into());
     let range = env::var("RANGE").map_or(Ok(16), |range| range.parse())?;
     let kernel: Kernel = serde_json::from_value(env::var("KERNEL").unwrap_or("auto".into()).into())?;
@@ -146,7 +146,7 @@ fn with_depth(frame: &Frame, depth: u32) -> Frame {
         return frame.clone();
     }
     let (frame, mut state) = (frame.view(), 1_u32);
-    Frame::deep_from_fn(depth, (frame.width(), frame.height()), |x, y| {
+    Frame::deep_from_fn(frame.width(), frame.height(), depth, |x, y| {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         u16::from(frame.row(y)[x]) << (depth - 8) | (state >> (32 - (depth - 8))) as u16
     })

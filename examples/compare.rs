@@ -39,7 +39,9 @@ fn main() -> Result<(), Box<dyn Error>> {
                     format!("  {} {} {border:?} {} {kernel}", algorithm.name(), metric.name(), device.name);
                 match builder.clone().device(device.selector.clone()).kernel(kernel).build() {
                     Ok(mut search) => {
-                        let found: Result<Vec<_>, _> = search.fields(frames.iter().cloned()).collect();
+                        let fields =
+                            search.fields(frames.iter().cloned()).map(|found| found.map(|(_, field)| field));
+                        let found: Result<Vec<_>, _> = fields.collect();
                         if found? != expected {
                             return Err(format!("{name}: not what the oracle finds").into());
                         }

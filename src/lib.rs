@@ -25,6 +25,9 @@ mod video;
 #[doc(inline)]
 pub use gst_motion_fields::{meta, quantizer};
 pub use plugin::plugin_register_static;
+/// For the examples of this package: it follows no version.
+#[doc(hidden)]
+pub use settings::tuning_file;
 
 fn plugin_init(plugin: &gst::Plugin) -> Result<(), glib::BoolError> {
     meta::register();

@@ -93,9 +93,7 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     let file = match (options.dry_run, &options.output) {
         (true, _) => None,
         (false, Some(file)) => Some(file.clone()),
-        (false, None) => {
-            Some(backend::user_file().ok_or("there is no configuration directory: use --output")?)
-        }
+        (false, None) => Some(gstmotionestimate::tuning_file()),
     };
     // Entries of other devices are kept. The file is read now, so that an error in it is found at once.
     let before = file.as_deref().map(backend::read_file).transpose()?.unwrap_or_default();

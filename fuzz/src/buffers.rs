@@ -204,7 +204,7 @@ impl Made {
         Some(match depth {
             8 => Frame::from_fn(width, height, |x, y| value(x, y) as u8),
             _ if is_upper => Frame::from_fn(width, height, |x, y| (value(x, y) >> (depth - 8)) as u8),
-            _ => Frame::deep_from_fn(depth, (width, height), value),
+            _ => Frame::deep_from_fn(width, height, depth, value),
         })
     }
 }

@@ -61,7 +61,7 @@ impl ObjectImpl for MotionCompensate {
     }
 
     fn property(&self, _id: usize, pspec: &glib::ParamSpec) -> glib::Value {
-        self.settings.lock().value(pspec.name())
+        self.settings.lock().value(pspec)
     }
 }
 

@@ -66,7 +66,7 @@ impl ObjectImpl for MotionDenoise {
     fn property(&self, _id: usize, pspec: &glib::ParamSpec) -> glib::Value {
         match pspec.name() {
             "stats" => self.statistics.lock().structure().to_value(),
-            name => self.settings.lock().value(name),
+            _ => self.settings.lock().value(pspec),
         }
     }
 }

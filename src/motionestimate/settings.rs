@@ -130,7 +130,7 @@ impl Settings {
     /// The session for frames of this size, width and height, with samples of `bit_depth` bits.
     ///
     /// # Errors
-    /// As [`backend::open`], and [`SetupError::Tuning`].
+    /// As [`backend::Opener::open`], and [`SetupError::Tuning`].
     pub fn open<T: Default>(
         &self,
         size: (u32, u32),

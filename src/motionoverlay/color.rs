@@ -1,20 +1,16 @@
 //! Colours for directions and devices, and their conversion to the components of a frame.
 
+use motion_search::estimator::motion_color;
+
 /// Red, green and blue, 0 to 1.
 pub(super) type Rgb = [f32; 3];
 
 /// Length of a movement, in samples, from which on its colour has full brightness.
 pub(super) const FULL_LENGTH: f32 = 16.0;
 
-/// The colour of a movement by `(x, y)` samples. The hue is the direction, clockwise, red for right;
-/// the brightness grows with the square root of the length.
+/// The colour of a movement by `(x, y)` samples, as [`motion_color`] has it.
 pub(super) fn of_movement(x: f32, y: f32) -> Rgb {
-    let value = (x.hypot(y) / FULL_LENGTH).sqrt().min(1.0);
-    let sixths = y.atan2(x).rem_euclid(std::f32::consts::TAU) / std::f32::consts::TAU * 6.0;
-    [5.0, 3.0, 1.0].map(|shift| {
-        let along = (shift + sixths) % 6.0;
-        value * (1.0 - along.min(4.0 - along).clamp(0.0, 1.0))
-    })
+    motion_color((x, y), FULL_LENGTH)
 }
 
 /// The offset of a quantiser, in steps, from which on its colour is full.
@@ -74,16 +70,6 @@ impl Model {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn hue_is_the_direction_and_brightness_the_length() {
-        let close = |a: Rgb, b: Rgb| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 0.01);
-        assert!(close(of_movement(16.0, 0.0), [1.0, 0.0, 0.0]));
-        assert!(close(of_movement(-99.0, 0.0), [0.0, 1.0, 1.0]));
-        assert!(close(of_movement(0.0, 16.0), [0.5, 1.0, 0.0]));
-        assert!(close(of_movement(0.0, -4.0), [0.25, 0.0, 0.5]));
-        assert_eq!(of_movement(0.0, 0.0), [0.0; 3]);
-    }
 
     #[test]
     fn limited_range_yuv() {

@@ -84,7 +84,7 @@ impl ObjectImpl for MotionOverlay {
     }
 
     fn property(&self, _id: usize, pspec: &glib::ParamSpec) -> glib::Value {
-        self.settings.lock().value(pspec.name())
+        self.settings.lock().value(pspec)
     }
 }
 

@@ -51,7 +51,7 @@ impl ObjectImpl for MotionSerialize {
     }
 
     fn property(&self, _id: usize, pspec: &glib::ParamSpec) -> glib::Value {
-        self.settings.lock().value(pspec.name())
+        self.settings.lock().value(pspec)
     }
 }
 

@@ -20,19 +20,29 @@ pub fn search_message(error: &EstimateError) -> gst::ErrorMessage {
     gst::error_msg!(gst::LibraryError::Failed, ("The search failed: {error}"), ["{error:?}"])
 }
 
+/// What `error` says, and the properties that would work where it does not name them.
+pub fn setup_text(error: &SetupError) -> String {
+    let properties = match error {
+        SetupError::SubSample { .. } => "sub-sample=none",
+        SetupError::SceneCut => "direction=backward or both",
+        _ => return error.to_string(),
+    };
+    format!("{error} ({properties})")
+}
+
 /// The error message for the bus.
 pub fn setup_message(error: &SetupError) -> gst::ErrorMessage {
-    let debug = setup_debug(error);
+    let (text, debug) = (setup_text(error), setup_debug(error));
     match error {
         SetupError::NoSuchDevice { .. } => {
-            gst::error_msg!(gst::ResourceError::NotFound, ("{error}"), ["{debug}"])
+            gst::error_msg!(gst::ResourceError::NotFound, ("{text}"), ["{debug}"])
         }
         SetupError::Memory { .. } => {
-            gst::error_msg!(gst::ResourceError::NoSpaceLeft, ("{error}"), ["{debug}"])
+            gst::error_msg!(gst::ResourceError::NoSpaceLeft, ("{text}"), ["{debug}"])
         }
-        SetupError::Device { .. } => gst::error_msg!(gst::ResourceError::Failed, ("{error}"), ["{debug}"]),
-        SetupError::KernelBuild { .. } => gst::error_msg!(gst::LibraryError::Init, ("{error}"), ["{debug}"]),
-        _ => gst::error_msg!(gst::LibraryError::Settings, ("{error}"), ["{debug}"]),
+        SetupError::Device { .. } => gst::error_msg!(gst::ResourceError::Failed, ("{text}"), ["{debug}"]),
+        SetupError::KernelBuild { .. } => gst::error_msg!(gst::LibraryError::Init, ("{text}"), ["{debug}"]),
+        _ => gst::error_msg!(gst::LibraryError::Settings, ("{text}"), ["{debug}"]),
     }
 }
 

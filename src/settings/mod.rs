@@ -7,7 +7,7 @@ use gst::prelude::*;
 
 use motion_frames::backend::{OpenedMaker, open_maker};
 use motion_frames::interpolation::{FrameFormat, FrameQuality};
-use motion_search::backend::{self, DeviceSelector, OnDeviceFailure};
+use motion_search::backend::{self, DeviceSelector, OnDeviceFailure, Opener};
 use motion_search::estimator::{Parameters, SetupError};
 use motion_search::session::{Balance, Session, Split};
 use motion_search::tuning::{Kernel, Tuning};
@@ -23,6 +23,7 @@ mod opening;
 mod several;
 pub mod statistics;
 mod stream_error;
+mod tuning_file;
 
 pub use gst_motion_fields::missing::MissingFields;
 pub use gst_motion_fields::properties::{mark_choices, readable};
@@ -30,6 +31,7 @@ pub use messages::{PostedWarnings, search_message, setup_message, tell_notices};
 pub use opening::{OpenError, log_compilations, refuse, replace};
 pub use several::{MotionEstimateBalance, MotionEstimateOnDeviceFailure, MotionEstimateSplit};
 pub use stream_error::StreamError;
+pub use tuning_file::tuning_file;
 
 /// Declares a structure of values and their properties. An entry has the field, its type and default, then the
 /// property's name, nick, blurb, and what makes a builder of its specification from name and default. Each `with field: Type`
@@ -78,22 +80,22 @@ macro_rules! settings {
             }
 
             /// Sets the property `name` to `value`, which GObject has checked to be of its type. NULL
-            /// stands for the default.
+            /// stands for the default. GObject sets no property but those of [`Self::param_specs`].
             pub fn set(&mut self, name: &str, value: &glib::Value) {
                 let value = &*$crate::settings::readable(value);
                 match name {
                     $($name => self.$field = value.get().unwrap_or(Self::default().$field),)+
                     $(_ if <$parts>::has(name) => self.$part.set(name, value),)*
-                    _ => unreachable!("no property {name}"),
+                    _ => (),
                 }
             }
 
-            /// The value of the property `name`.
-            pub fn value(&self, name: &str) -> glib::Value {
-                match name {
+            /// The value of the property of `spec`, one of [`Self::param_specs`].
+            pub fn value(&self, spec: &glib::ParamSpec) -> glib::Value {
+                match spec.name() {
                     $($name => self.$field.to_value(),)+
-                    $(_ if <$parts>::has(name) => self.$part.value(name),)*
-                    _ => unreachable!("no property {name}"),
+                    $(name if <$parts>::has(name) => self.$part.value(spec),)*
+                    _ => spec.default_value().clone(),
                 }
             }
         }
@@ -164,7 +166,7 @@ impl DeviceSettings {
     /// device.
     ///
     /// # Errors
-    /// As [`backend::open`] and [`Session::rehearse`].
+    /// As [`Opener::open`] and [`Session::rehearse`].
     pub fn open<T: Default>(
         &self,
         kernel: Kernel,
@@ -176,8 +178,9 @@ impl DeviceSettings {
             balance: self.balance.into(),
             on_failure: self.on_device_failure.into(),
         };
+        let opener = Opener::with_tuning_file(tuning_file());
         let (mut session, choice) =
-            backend::open(&self.selector()?, kernel, &self.tuned(tuning), grouping, parameters)?;
+            opener.open(&self.selector()?, kernel, &self.tuned(tuning), grouping, parameters)?;
         session.rehearse()?;
         Ok((session, choice))
     }
@@ -209,8 +212,7 @@ impl DeviceSettings {
 
     /// The devices. For frames in memory of CUDA `auto` is the GPU that has them, and so must be one that is named.
     fn selector(&self) -> Result<DeviceSelector, SetupError> {
-        // Any text is a device's name, if not of one that is there.
-        let named = DeviceSelector::from(self.device.as_str());
+        let named: DeviceSelector = self.device.parse()?;
         #[cfg(feature = "cuda")]
         if let Some(context) = &self.memory {
             let of_memory = DeviceSelector::Cuda(context.clone());

@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use gst::prelude::*;
 use parking_lot::Mutex;
 
+use super::messages::setup_text;
 use super::{DeviceSettings, setup_message};
 use crate::video::interrupt::Interrupt;
 use motion_search::backend::DeviceSelector;
@@ -62,7 +63,7 @@ pub fn refuse<S: Clone + PartialEq + Debug>(
     error: &SetupError,
 ) {
     gst::warning!(category, obj = element, "Refused: {refused:?}");
-    let text = format!("The new settings are refused, the earlier ones hold on: {error}");
+    let text = format!("The new settings are refused, the earlier ones hold on: {}", setup_text(error));
     gst::element_warning!(element, gst::LibraryError::Settings, ("{text}"), ["{error:?}"]);
     replace(settings, [refused, current]);
 }

@@ -26,17 +26,22 @@ const fn makes_between(launch: &'static str, latency: u64) -> Subject {
     Subject { launch, latency, waiting: latency.saturating_sub(1) }
 }
 
-const SUBJECTS: [Subject; 22] = [
+const SUBJECTS: [Subject; 27] = [
     waits_for("motionestimate device=native", 0),
     waits_for("motionestimate device=native references=2", 0),
     waits_for("motionestimate device=native pipeline-depth=3", 2),
     waits_for("motionestimate device=native direction=forward", 1),
     waits_for("motionestimate device=native direction=both references=2", 2),
     waits_for("motionestimate device=native direction=both references=2 pipeline-depth=2", 3),
+    waits_for("motionestimate device=native references=4 pipeline-depth=4", 3),
+    waits_for("motionestimate device=native direction=forward references=3 pipeline-depth=4", 6),
+    waits_for("motionestimate device=native direction=both references=4", 4),
     waits_for("motioncompensate", 0),
     waits_for("motioncompensate reference-offset=-2", 0),
     waits_for("motioncompensate reference-offset=1", 1),
     waits_for("motioncompensate mode=original reference-offset=2", 2),
+    waits_for("motioncompensate reference-offset=-4", 0),
+    waits_for("motioncompensate reference-offset=4", 4),
     waits_for("motiondenoise strength=0", 0),
     waits_for("motiondenoise device=native future=0", 0),
     waits_for("motiondenoise device=native", 2),
@@ -174,9 +179,10 @@ fn frame_at(number: u64) -> gst::Buffer {
 #[test]
 fn a_change_of_latency_is_told() {
     type Change = (&'static str, &'static str);
-    let cases: [(&str, &[Change], u64); 7] = [
+    let cases: [(&str, &[Change], u64); 8] = [
         ("motionestimate device=native", &[("pipeline-depth", "3")], 80_000),
         ("motionestimate device=native", &[("direction", "both"), ("references", "3")], 120_000),
+        ("motionestimate device=native direction=both references=3", &[("direction", "backward")], 0),
         ("motioncompensate", &[("reference-offset", "1")], 40_000),
         ("motiondenoise device=native future=1", &[("future", "0")], 0),
         (
@@ -208,6 +214,33 @@ fn a_change_of_latency_is_told() {
         assert_eq!(told(&mut harness, 2) + told(&mut harness, 3), 1, "{launch} {changes:?}");
         assert_eq!(latency(&harness), expected, "{launch} {changes:?}");
         assert_eq!(told(&mut harness, 4), 0, "{launch} {changes:?}");
+    }
+}
+
+#[test]
+fn a_live_pipeline_has_the_latency_of_its_elements() {
+    init();
+    for (element, expected) in [
+        ("motionestimate device=native direction=forward", 40),
+        ("motioninterpolate mode=blend ! video/x-raw,framerate=50/1", 40),
+        ("motioninterpolate device=native pipeline-depth=3 ! video/x-raw,framerate=50/1", 120),
+    ] {
+        let launch = format!(
+            "videotestsrc is-live=true num-buffers=8 ! video/x-raw,format=I420,width=48,height=40,framerate=25/1 ! \
+             {element} ! fakesink sync=true qos=false processing-deadline=0"
+        );
+        let pipeline = gst::parse::launch(&launch).unwrap().downcast::<gst::Pipeline>().unwrap();
+        pipeline.set_state(gst::State::Playing).unwrap();
+        let kinds = [gst::MessageType::Eos, gst::MessageType::Error];
+        let message = pipeline.bus().unwrap().timed_pop_filtered(gst::ClockTime::NONE, &kinds).unwrap();
+        assert_eq!(message.type_(), gst::MessageType::Eos, "{message:?}");
+        let mut query = gst::query::Latency::new();
+        assert!(pipeline.query(&mut query));
+        let (is_live, least, _) = query.result();
+        // And that of the source, a frame at most.
+        let range = gst::ClockTime::from_mseconds(expected)..=gst::ClockTime::from_mseconds(expected + 40);
+        assert!(is_live && range.contains(&least), "{element}: {least}");
+        pipeline.set_state(gst::State::Null).unwrap();
     }
 }
 

@@ -32,7 +32,7 @@ fn the_element_warns_of_a_broken_file_and_plays() {
         }
         pipeline.set_state(gst::State::Null).unwrap();
         assert_eq!(warnings.len(), 1, "{warnings:?}");
-        let file: PathBuf = backend::user_file().unwrap();
+        let file: PathBuf = gstmotionestimate::tuning_file();
         assert!(warnings[0].contains(&file.display().to_string()), "{warnings:?}");
         assert!(warnings[0].contains("line 2") && warnings[0].contains("tield"), "{warnings:?}");
     });

@@ -114,7 +114,7 @@ pub fn parse(words: impl IntoIterator<Item = impl Into<OsString>>) -> Result<Req
             }
             Long("device") => {
                 let name = parser.value().and_then(|value| value.string()).map_err(say)?;
-                let Ok(selector) = name.parse();
+                let selector = name.parse().map_err(|error| format!("--device: {error}"))?;
                 arguments.device = Some(selector);
             }
             Long("clip") => arguments.clips.push(parser.value().map_err(say)?.into()),

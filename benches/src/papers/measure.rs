@@ -110,7 +110,7 @@ impl Engine {
             Engine::Equals { kernel, count, split } => {
                 let each =
                     equals(device).into_iter().take(count).map(|device| format!("{}@1", device.selector));
-                let list = DeviceSelector::Several(each.collect::<Vec<_>>().join(","));
+                let list: DeviceSelector = each.collect::<Vec<_>>().join(",").parse()?;
                 let grouping = Grouping { split, ..Grouping::default() };
                 Ok(backend::open(&list, kernel, &Tuning::default(), grouping, parameters)?.0)
             }

@@ -24,7 +24,7 @@ use std::process::ExitCode;
 use arguments::{Arguments, HELP, Paper, Request};
 use frames::Clip;
 use measure::Session;
-use motion_search::backend::{self, AvailableDevice, DeviceSelector};
+use motion_search::backend::{self, AvailableDevice, DeviceList, DeviceSelector};
 use report::Report;
 
 /// The default clip of table 10.
@@ -84,12 +84,9 @@ fn resolve(selector: &DeviceSelector) -> Result<Vec<AvailableDevice>, String> {
         present.iter().find(|device| device.name.to_lowercase().contains(&part))
     };
     let device = match selector {
-        DeviceSelector::Several(all) if all.eq_ignore_ascii_case("all") => return Ok(present),
+        DeviceSelector::Several(DeviceList::ALL) => return Ok(present),
         DeviceSelector::Several(list) => {
-            let each = list.split(',').map(|name| {
-                let Ok(selector) = name.parse();
-                resolve(&selector)
-            });
+            let each = list.devices().map(resolve);
             return Ok(each.collect::<Result<Vec<_>, _>>()?.concat());
         }
         DeviceSelector::Auto => of_kind("gpu").or(of_kind("native")),

@@ -152,7 +152,7 @@ impl Together {
                 _ => format!("{first},{second}"),
             };
             let grouping = Grouping { split, balance, ..Grouping::default() };
-            let (time, found) = time(&DeviceSelector::Several(list), grouping)?;
+            let (time, found) = time(&list.parse()?, grouping)?;
             Ok((time, if split == Split::Candidates { share } else { found }))
         });
         let both = both.collect::<Result<_, Box<dyn Error>>>()?;

@@ -1,7 +1,10 @@
 //! What is known of a block besides its vector.
 
-/// A number that a session computes for each block besides its vector. `docs/algorithms.md` defines each.
+/// A number that a session computes for each block besides its vector. [`algorithms`](crate::algorithms) defines
+/// each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum CostKind {
     /// The sum of absolute transformed differences (SATD) between the block and the same place in the reference frame.
     Zero,
@@ -52,6 +55,8 @@ impl CostKind {
 
 /// A set of [`CostKind`]s.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(from = "Vec<CostKind>", into = "Vec<CostKind>"))]
 pub struct CostKinds(u8);
 
 impl CostKinds {
@@ -79,6 +84,18 @@ impl CostKinds {
     /// The kinds, in the order of [`CostKind::ALL`].
     pub fn iter(self) -> impl Iterator<Item = CostKind> {
         CostKind::ALL.into_iter().filter(move |&kind| self.contains(kind))
+    }
+}
+
+impl From<Vec<CostKind>> for CostKinds {
+    fn from(kinds: Vec<CostKind>) -> Self {
+        kinds.into_iter().collect()
+    }
+}
+
+impl From<CostKinds> for Vec<CostKind> {
+    fn from(kinds: CostKinds) -> Self {
+        kinds.iter().collect()
     }
 }
 

@@ -1,10 +1,11 @@
+use std::convert::Infallible;
 use std::ops::{Range, RangeInclusive};
 
 use crate::References;
 use crate::units::MAX_DISPLACEMENT;
 
 /// Why a device or a session cannot be opened.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SetupError {
     /// The block size is not supported by the algorithm.
@@ -28,14 +29,14 @@ pub enum SetupError {
     FrameSize { width: usize, height: usize },
     /// Hierarchical search, whose vectors have a precision of their own, with sub-sample refinement.
     #[error(
-        "sub-sample={sub_sample} does not apply to algorithm hierarchical, whose vectors are in 1/32 sample: use \
-         sub-sample=none, or algorithm full or three-step"
+        "refinement to {sub_sample} samples does not apply to algorithm hierarchical, whose vectors are in 1/32 sample: \
+         leave it out, or use algorithm full or three-step"
     )]
     #[allow(missing_docs)]
     SubSample { sub_sample: &'static str },
     /// Hierarchical search, which has no window, with the second least cost of the window.
     #[error(
-        "costs=second is the least cost of other candidates of the search window, which algorithm hierarchical does not \
+        "the cost second is the least of other candidates of the search window, which algorithm hierarchical does not \
          have: leave it out, or use algorithm full or three-step"
     )]
     SecondCost,
@@ -49,7 +50,8 @@ pub enum SetupError {
     References { backward: usize, forward: usize },
     /// Scene cuts without the field that they are found by.
     #[error(
-        "scene-cut compares each frame with the frame before, which is not searched: use direction=backward or both"
+        "scene cuts are found by comparing each frame with the frame before, which is not searched: search at least one \
+         earlier reference frame"
     )]
     SceneCut,
     /// A number of threads or of searches in flight that is out of range.
@@ -100,6 +102,14 @@ pub enum SetupError {
     #[error("{device}: {message}")]
     #[allow(missing_docs)]
     Device { device: String, message: String },
+}
+
+// Not `From`, beside which `?` could not tell the type of an error that nothing else names.
+#[allow(clippy::from_over_into)]
+impl Into<SetupError> for Infallible {
+    fn into(self) -> SetupError {
+        match self {}
+    }
 }
 
 /// Why a frame cannot be searched.

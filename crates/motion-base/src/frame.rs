@@ -100,12 +100,12 @@ impl Frame {
         Self::new(Arc::new(samples.into_owned()), width, height, width)
     }
 
-    /// A frame whose sample at `(x, y)` is `sample(x, y)`.
+    /// A frame of samples of eight bits, whose sample at `(x, y)` is `sample(x, y)`.
     ///
     /// # Panics
     /// If `width` or `height` is 0.
     pub fn from_fn(width: usize, height: usize, mut sample: impl FnMut(usize, usize) -> u8) -> Self {
-        let samples = (0..height).flat_map(|y| (0..width).map(move |x| (x, y))).map(|(x, y)| sample(x, y));
+        let samples = positions(width, height).map(|(x, y)| sample(x, y));
         Self::from_samples(samples.collect::<Vec<_>>(), width, height)
             .unwrap_or_else(|error| panic!("no such frame: {error}"))
     }
@@ -115,8 +115,9 @@ impl Frame {
     /// # Panics
     /// If `width` or `height` is 0, or `depth` is not from 8 to 16.
     pub fn deep_from_fn(
+        width: usize,
+        height: usize,
         depth: u32,
-        (width, height): (usize, usize),
         mut sample: impl FnMut(usize, usize) -> u16,
     ) -> Self {
         let fail = |error| -> SampleFormat { panic!("no such frame: {error}") };
@@ -124,8 +125,8 @@ impl Frame {
         if format.bytes() == 1 {
             return Self::from_fn(width, height, |x, y| sample(x, y) as u8);
         }
-        let positions = (0..height).flat_map(|y| (0..width).map(move |x| (x, y)));
-        let samples: Vec<u8> = positions.flat_map(|(x, y)| format.bytes_of(sample(x, y))).collect();
+        let samples: Vec<u8> =
+            positions(width, height).flat_map(|(x, y)| format.bytes_of(sample(x, y))).collect();
         Self::with_format(Arc::new(samples), (width, height), 2 * width, format)
             .unwrap_or_else(|error| panic!("no such frame: {error}"))
     }
@@ -190,6 +191,11 @@ impl Frame {
     pub fn block(&self) -> Option<&BlockHandle> {
         self.source.block()
     }
+}
+
+/// Columns and rows of the samples of a frame, row by row.
+fn positions(width: usize, height: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..height).flat_map(move |y| (0..width).map(move |x| (x, y)))
 }
 
 impl PartialEq for Frame {

@@ -27,6 +27,7 @@ fn copy_threads() -> Option<&'static ThreadPool> {
 const MOST_HELPERS: usize = 15;
 
 /// Rows of a plane, and where they are copied to: rows that begin `pitch` bytes apart.
+#[derive(Debug)]
 pub struct PlaneCopy<'a> {
     /// The rows.
     pub from: FrameView<'a>,

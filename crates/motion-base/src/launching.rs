@@ -36,13 +36,13 @@ impl Launcher {
 pub struct Launching {
     /// What launches them.
     pub by: Launcher,
-    /// Why CUDA does not, if it was tried.
-    pub why_not_cuda: Option<Arc<str>>,
+    /// Why the other launcher does not, if it was tried.
+    pub why_not_other: Option<Arc<str>>,
 }
 
 impl fmt::Display for Launching {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.why_not_cuda {
+        match &self.why_not_other {
             None => write!(f, "launched by {}", self.by.name()),
             Some(reason) => write!(f, "launched by {}: {reason}", self.by.name()),
         }

@@ -2,13 +2,25 @@
 #![forbid(unsafe_op_in_unsafe_fn, clippy::undocumented_unsafe_blocks)]
 #![deny(missing_docs, unsafe_code)]
 #![warn(clippy::unwrap_used, clippy::dbg_macro, clippy::print_stdout, clippy::print_stderr)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
+// Its formulas have indexes in brackets, which are no links.
+#[allow(rustdoc::broken_intra_doc_links)]
+pub mod algorithms {
+    //! The definitions: what each algorithm finds, how samples between samples are made, and what the costs of a block are.
+    //!
+    //! This is a file of the repository: what it links to beside itself is there.
+    // Not where code is compiled, which would be again after each change of the text.
+    #![cfg_attr(doc, doc = include_str!("../docs/algorithms.md"))]
+}
 mod costs;
 mod error;
 mod frame;
 mod frame_view;
 mod half_samples;
 pub mod hierarchy;
+#[cfg(feature = "image")]
+mod images;
 mod launching;
 #[allow(unsafe_code)]
 pub mod memory;

@@ -7,7 +7,7 @@ pub use limits::available_bytes;
 use crate::{NATIVE, SetupError};
 
 /// A value that begins with a cache line, so that no register loaded at a multiple of its size crosses one.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(64))]
 pub struct Aligned<T>(pub T);
 

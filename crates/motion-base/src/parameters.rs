@@ -21,7 +21,7 @@ pub enum Algorithm {
     ThreeStep,
     /// Hierarchical search: motion near the true one, finer than a sample, over a pyramid of frames.
     ///
-    /// `docs/algorithms.md` defines it. Of the other parameters only the block size and [`Quality`] apply.
+    /// [`algorithms`](crate::algorithms) defines it. Of the other parameters only the block size and [`Quality`] apply.
     Hierarchical,
 }
 

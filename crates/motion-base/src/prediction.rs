@@ -46,6 +46,7 @@ pub enum Prediction {
 
 /// What a block's vector is expected to be: 4 bytes in host byte order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, bytemuck::Pod, bytemuck::Zeroable)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[repr(C)]
 pub struct Predictor {
     /// To the right, in the units of the vectors.

@@ -3,7 +3,7 @@
 /// After the winner of whole samples has been found, each step compares the eight vectors around it that are this step
 /// away on each axis, and continues at the best of the nine in the order of
 /// [`MotionVector::better`](crate::MotionVector::better). Samples between samples are those of H.264 luma
-/// (`docs/algorithms.md`), of the endlessly repeated reference frame. The window and the border limit whole samples
+/// ([`algorithms`](crate::algorithms)), of the endlessly repeated reference frame. The window and the border limit whole samples
 /// only: all eight vectors always count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum SubSample {

@@ -6,6 +6,7 @@ use crate::units::UNITS_PER_SAMPLE;
 /// The block at `(bx, by)` of the current frame is matched by the block at `(bx + x, by + y)`
 /// of the reference.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, bytemuck::Pod, bytemuck::Zeroable)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[repr(C)]
 pub struct MotionVector {
     /// To the right, in the units of [`Algorithm::scale`](crate::Algorithm::scale).
@@ -50,6 +51,7 @@ impl MotionVector {
 
 /// The size of a field in blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Grid {
     /// Blocks across.
     pub columns: usize,

@@ -2,12 +2,14 @@
 //! green-yellow down, cyan to the left, violet up. The longest motion has the brightest colour.
 //!
 //! `cargo run --release --example flow -- FROM TO OUT [DEVICE]`. FROM and TO are PNG, PGM or PPM files of one size: a frame
-//! of a video, and a later frame of it. OUT gets a colour for each sample of FROM: where TO has it.
+//! of a video, and a later frame of it. OUT gets a colour for each sample of FROM: where TO has it. With the library's feature
+//! `image`, `Frame::try_from` and `MotionField::to_image` do the same.
 
 use std::env;
 use std::error::Error;
 
 use image::{GrayImage, Rgb, RgbImage};
+use motion_search::estimator::motion_color;
 use motion_search::{Algorithm, Frame, MotionSearch};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -33,7 +35,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         right.hypot(down)
     });
     let longest = lengths.fold(f32::MIN_POSITIVE, f32::max);
-    let colors = RgbImage::from_fn(width, height, |x, y| color(motion_at(x, y), longest));
+    let colors = RgbImage::from_fn(width, height, |x, y| {
+        Rgb(motion_color(motion_at(x, y), longest).map(|part| (255.0 * part).round() as u8))
+    });
     colors.save(out).map_err(|error| format!("{out}: {error}"))?;
     println!("{out}: {} x {} vectors, found on {}", field.grid.columns, field.grid.rows, search.device());
     Ok(())
@@ -47,14 +51,4 @@ fn read(path: &str) -> Result<GrayImage, Box<dyn Error>> {
 fn frame(picture: GrayImage) -> Result<Frame, Box<dyn Error>> {
     let (width, height) = picture.dimensions();
     Ok(Frame::from_samples(picture.into_raw(), width as usize, height as usize)?)
-}
-
-/// The colour of a motion by so many samples to the right and down, if `longest` is the longest one.
-fn color((right, down): (f32, f32), longest: f32) -> Rgb<u8> {
-    let value = (right.hypot(down) / longest).sqrt();
-    let sixths = down.atan2(right).rem_euclid(std::f32::consts::TAU) / std::f32::consts::TAU * 6.0;
-    Rgb([5.0, 3.0, 1.0].map(|shift: f32| {
-        let along = (shift + sixths) % 6.0;
-        (255.0 * value * (1.0 - along.min(4.0 - along).clamp(0.0, 1.0))) as u8
-    }))
 }

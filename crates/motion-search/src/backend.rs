@@ -1,101 +1,30 @@
 //! The one place that decides which device and kernel do the work.
 
 mod chosen;
+mod selector;
 mod several;
 #[cfg(feature = "opencl")]
 mod table;
 #[cfg(feature = "opencl")]
 mod tables;
 
-use std::convert::Infallible;
-use std::fmt;
-use std::str::FromStr;
+use std::path::PathBuf;
 
 use crate::estimator::{Device, Parameters, SetupError};
 use crate::native::{Level, Native};
 use crate::session::{Options, Session};
-use crate::tuning::{Kernel, Tuning};
+use crate::tuning::{Kernel, Tuning, check_search};
 
 pub use chosen::{TuningSource, TuningWarning};
 pub use opencl::OpenClDevice;
 #[cfg(feature = "opencl")]
 pub use opencl::find as find_opencl;
+pub use selector::{DeviceList, DeviceSelector};
 pub use several::{Grouping, OnDeviceFailure};
 #[cfg(feature = "opencl")]
 pub use table::{Entry, Table, TableError};
 #[cfg(feature = "opencl")]
-pub use tables::{read_file, user_file};
-
-/// A device, or several, by the names of the property `device`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum DeviceSelector {
-    /// The best OpenCL GPU, else the CPU without OpenCL. Always finds a device.
-    #[default]
-    Auto,
-    /// The CPU, without OpenCL.
-    Native,
-    /// The first OpenCL GPU.
-    Gpu,
-    /// The first OpenCL CPU device.
-    Cpu,
-    /// The first OpenCL accelerator.
-    Accelerator,
-    /// The OpenCL device with this platform and device index: `P:D`.
-    Index(usize, usize),
-    /// The first OpenCL device whose name holds this text, upper and lower case alike.
-    Name(String),
-    /// The GPU of a context of CUDA that another library made, and which launches in it.
-    #[cfg(feature = "cuda")]
-    Cuda(crate::opencl::CudaContext),
-    /// Several devices together: a comma list or `all`. In a list each may have a weight, `gpu@0.9`.
-    Several(String),
-}
-
-impl From<&str> for DeviceSelector {
-    /// The device that `text` names. A text that is no keyword, index or list is part of a device's name.
-    fn from(text: &str) -> Self {
-        let text = text.trim();
-        let index = || {
-            let (platform, device) = text.split_once(':')?;
-            Some(Self::Index(platform.trim().parse().ok()?, device.trim().parse().ok()?))
-        };
-        match text.to_ascii_lowercase().as_str() {
-            "" | "auto" => Self::Auto,
-            "native" => Self::Native,
-            "gpu" => Self::Gpu,
-            "cpu" => Self::Cpu,
-            "accelerator" => Self::Accelerator,
-            "all" => Self::Several(text.into()),
-            _ if text.contains([',', '@']) => Self::Several(text.into()),
-            _ => index().unwrap_or_else(|| Self::Name(text.into())),
-        }
-    }
-}
-
-impl FromStr for DeviceSelector {
-    type Err = Infallible;
-
-    fn from_str(text: &str) -> Result<Self, Infallible> {
-        Ok(text.into())
-    }
-}
-
-impl fmt::Display for DeviceSelector {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Auto => f.write_str("auto"),
-            Self::Native => f.write_str("native"),
-            Self::Gpu => f.write_str("gpu"),
-            Self::Cpu => f.write_str("cpu"),
-            Self::Accelerator => f.write_str("accelerator"),
-            Self::Index(platform, device) => write!(f, "{platform}:{device}"),
-            #[cfg(feature = "cuda")]
-            Self::Cuda(_) => f.write_str("the GPU of CUDA's memory"),
-            Self::Name(text) | Self::Several(text) => f.write_str(text),
-        }
-    }
-}
+pub use tables::read_file;
 
 /// A device of this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -161,20 +90,10 @@ pub fn devices_and_limits() -> Vec<(AvailableDevice, Option<DeviceLimits>)> {
     std::iter::once(native).chain(opencl::devices().into_iter().map(|(i, l)| (i, Some(l)))).collect()
 }
 
-/// Opens a session on the device or the devices that `device` names, with `kernel`.
-///
-/// [`DeviceSelector::Auto`] takes the OpenCL GPU with the most compute units; if there is none, or it does
-/// not start, the CPU without OpenCL. With a kernel of [`Kernel::OPENCL`] that the CPU does not have, it takes
-/// the best OpenCL device of any kind that runs the kernel, and the CPU with [`Kernel::Auto`] if there is no
-/// OpenCL device. [`Choice::fallback`] tells why.
-///
-/// What `kernel` and `tuning` leave open on an OpenCL device is chosen by the first of these that has an
-/// answer: the user's tuning file, the shipped table, the rule for the kind of device. [`Choice::source`]
-/// tells which one had, [`Choice::warnings`] which entries the device could not run.
+/// Opens a session as [`Opener::open`], without a tuning file.
 ///
 /// # Errors
-/// [`SetupError`]: invalid parameters or tuning, no such device, a kernel that the device cannot run; unless
-/// `device` is [`DeviceSelector::Auto`], also what keeps the device from starting.
+/// As there.
 pub fn open<T>(
     device: &DeviceSelector,
     kernel: Kernel,
@@ -182,25 +101,130 @@ pub fn open<T>(
     grouping: Grouping,
     parameters: &Parameters,
 ) -> Result<(Session<T>, Choice), SetupError> {
-    let (devices, balance, choice) = match device {
-        DeviceSelector::Several(list) => {
-            parameters.validate()?;
-            tuning.validate()?;
-            kernel.check_algorithm(parameters.algorithm, list)?;
-            let (devices, balance) = several::open(list, kernel, tuning, grouping, parameters)?;
-            (devices, balance, Choice::default())
+    Opener::default().open(device, kernel, tuning, grouping, parameters)
+}
+
+/// Opens one device as [`Opener::open_device`], without a tuning file.
+///
+/// # Errors
+/// As there.
+pub fn open_device(
+    device: &DeviceSelector,
+    kernel: Kernel,
+    tuning: &Tuning,
+    parameters: &Parameters,
+) -> Result<Opened, SetupError> {
+    Opener::default().open_device(device, kernel, tuning, parameters)
+}
+
+/// Opens devices, with a tuning file of the user's if there is one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Opener {
+    #[cfg_attr(not(feature = "opencl"), allow(dead_code))]
+    tuning_file: Option<PathBuf>,
+}
+
+impl Opener {
+    /// With the [`Table`] in `file`, which need not exist. Its entries take precedence over the built-in table. It is read
+    /// whenever an OpenCL device is opened.
+    pub fn with_tuning_file(file: impl Into<PathBuf>) -> Self {
+        Self { tuning_file: Some(file.into()) }
+    }
+
+    /// Opens a session on the device or the devices that `device` names, with `kernel`.
+    ///
+    /// [`DeviceSelector::Auto`] takes the OpenCL GPU with the most compute units; if there is none, or it does
+    /// not start, the CPU without OpenCL. With a kernel of [`Kernel::OPENCL`] that the CPU does not have, it takes
+    /// the best OpenCL device of any kind that runs the kernel, and the CPU with [`Kernel::Auto`] if there is no
+    /// OpenCL device. [`Choice::fallback`] tells why.
+    ///
+    /// What `kernel` and `tuning` leave open on an OpenCL device is chosen by the first of these that has an
+    /// answer: the tuning file, the built-in table, the rule for the kind of device. [`Choice::source`]
+    /// tells which one had, [`Choice::warnings`] which entries the device could not run.
+    ///
+    /// # Errors
+    /// [`SetupError`]: invalid parameters or tuning, no such device, a kernel that the device cannot run; unless
+    /// `device` is [`DeviceSelector::Auto`], also what keeps the device from starting.
+    pub fn open<T>(
+        &self,
+        device: &DeviceSelector,
+        kernel: Kernel,
+        tuning: &Tuning,
+        grouping: Grouping,
+        parameters: &Parameters,
+    ) -> Result<(Session<T>, Choice), SetupError> {
+        let (devices, balance, choice) = match device {
+            DeviceSelector::Several(list) => {
+                check_search(&device.to_string(), kernel, tuning, parameters)?;
+                let (devices, balance) = self.open_several(list, kernel, tuning, grouping, parameters)?;
+                (devices, balance, Choice::default())
+            }
+            one => {
+                let (device, choice) = self.open_device(one, kernel, tuning, parameters)?;
+                (vec![device.into()], grouping.balance, choice)
+            }
+        };
+        let fallback = several::fallback(grouping, tuning, parameters);
+        let is_list = matches!(device, DeviceSelector::Several(_));
+        let stage_threads = tuning.threads.unwrap_or(0);
+        let split = grouping.split;
+        let options = Options { split, balance, fallback, is_list, stage_threads, ..Options::default() };
+        Ok((Session::new(parameters, tuning.depth.unwrap_or(1), devices, options)?, choice))
+    }
+
+    /// Opens the one device that `device` names, as [`Self::open`].
+    ///
+    /// # Errors
+    /// As [`Self::open`], and [`SetupError::DeviceUnsupported`] for [`DeviceSelector::Several`].
+    pub fn open_device(
+        &self,
+        device: &DeviceSelector,
+        kernel: Kernel,
+        tuning: &Tuning,
+        parameters: &Parameters,
+    ) -> Result<Opened, SetupError> {
+        check_search(&device.to_string(), kernel, tuning, parameters)?;
+        match device {
+            DeviceSelector::Auto if of_opencl(kernel) => self.open_best(kernel, tuning, parameters),
+            DeviceSelector::Auto | DeviceSelector::Native => {
+                Ok((native(kernel, tuning, parameters)?, Choice::default()))
+            }
+            DeviceSelector::Several(list) => Err(SetupError::DeviceUnsupported {
+                wanted: list.to_string(),
+                reason: "it names several devices where one is wanted".into(),
+            }),
+            DeviceSelector::Gpu
+            | DeviceSelector::Cpu
+            | DeviceSelector::Accelerator
+            | DeviceSelector::Index(..)
+            | DeviceSelector::Name(_) => self.open_opencl(device, kernel, tuning, parameters),
+            #[cfg(feature = "cuda")]
+            DeviceSelector::Cuda(_) => self.open_opencl(device, kernel, tuning, parameters),
         }
-        one => {
-            let (device, choice) = open_device(one, kernel, tuning, parameters)?;
-            (vec![device.into()], grouping.balance, choice)
-        }
-    };
-    let fallback = several::fallback(grouping, tuning, parameters);
-    let is_list = matches!(device, DeviceSelector::Several(_));
-    let stage_threads = tuning.threads.unwrap_or(0);
-    let split = grouping.split;
-    let options = Options { split, balance, fallback, is_list, stage_threads, ..Options::default() };
-    Ok((Session::new(parameters, tuning.depth.unwrap_or(1), devices, options)?, choice))
+    }
+
+    fn open_best(
+        &self,
+        kernel: Kernel,
+        tuning: &Tuning,
+        parameters: &Parameters,
+    ) -> Result<Opened, SetupError> {
+        let fallback = match self.open_best_opencl(kernel, tuning, parameters) {
+            Some(Ok(opened)) => return Ok(opened),
+            // The devices work, but the kernel cannot do this search. The user asked for this kernel, not for another one.
+            Some(Err(error @ SetupError::KernelUnsupported { .. })) => return Err(error),
+            Some(Err(error)) => Some(error),
+            None if of_native(kernel) => None,
+            None => Some(SetupError::KernelUnsupported {
+                kernel: kernel.name(),
+                device: "auto".into(),
+                reason: opencl::WHY_NO_DEVICE.into(),
+                advice: "the native CPU takes its place".into(),
+            }),
+        };
+        let kernel = if of_native(kernel) { kernel } else { Kernel::Auto };
+        Ok((native(kernel, tuning, parameters)?, Choice { fallback, ..Choice::default() }))
+    }
 }
 
 /// Checks what can be known of a search before a device is opened: settings, and whether the devices exist. It takes no time
@@ -214,9 +238,7 @@ pub fn check(
     tuning: &Tuning,
     parameters: &Parameters,
 ) -> Result<(), SetupError> {
-    parameters.validate()?;
-    tuning.validate()?;
-    kernel.check_algorithm(parameters.algorithm, &device.to_string())?;
+    check_search(&device.to_string(), kernel, tuning, parameters)?;
     match device {
         DeviceSelector::Auto if of_opencl(kernel) => Ok(()),
         DeviceSelector::Several(list) => several::resolve(list).map(drop),
@@ -229,38 +251,6 @@ pub fn check(
 /// may be open only after its driver has compiled for long.
 pub fn prefers_opencl(kernel: Kernel) -> bool {
     of_opencl(kernel) && of_native(kernel) && opencl::has_gpu()
-}
-
-/// Opens the one device that `device` names, as [`open`].
-///
-/// # Errors
-/// As [`open`], and [`SetupError::DeviceUnsupported`] for [`DeviceSelector::Several`].
-pub fn open_device(
-    device: &DeviceSelector,
-    kernel: Kernel,
-    tuning: &Tuning,
-    parameters: &Parameters,
-) -> Result<Opened, SetupError> {
-    parameters.validate()?;
-    tuning.validate()?;
-    kernel.check_algorithm(parameters.algorithm, &device.to_string())?;
-    match device {
-        DeviceSelector::Auto if of_opencl(kernel) => open_best(kernel, tuning, parameters),
-        DeviceSelector::Auto | DeviceSelector::Native => {
-            Ok((native(kernel, tuning, parameters)?, Choice::default()))
-        }
-        DeviceSelector::Several(list) => Err(SetupError::DeviceUnsupported {
-            wanted: list.clone(),
-            reason: "it names several devices where one is wanted".into(),
-        }),
-        DeviceSelector::Gpu
-        | DeviceSelector::Cpu
-        | DeviceSelector::Accelerator
-        | DeviceSelector::Index(..)
-        | DeviceSelector::Name(_) => opencl::open(device, kernel, tuning, parameters),
-        #[cfg(feature = "cuda")]
-        DeviceSelector::Cuda(_) => opencl::open(device, kernel, tuning, parameters),
-    }
 }
 
 /// Calls `open` for what works beside a search on `device`: with the same OpenCL device, or of several ones with the first GPU;
@@ -312,24 +302,6 @@ fn of_native(kernel: Kernel) -> bool {
     kernel == Kernel::Auto || Kernel::NATIVE.contains(&kernel)
 }
 
-fn open_best(kernel: Kernel, tuning: &Tuning, parameters: &Parameters) -> Result<Opened, SetupError> {
-    let fallback = match opencl::open_best(kernel, tuning, parameters) {
-        Some(Ok(opened)) => return Ok(opened),
-        // The devices work, but the kernel cannot do this search. The user asked for this kernel, not for another one.
-        Some(Err(error @ SetupError::KernelUnsupported { .. })) => return Err(error),
-        Some(Err(error)) => Some(error),
-        None if of_native(kernel) => None,
-        None => Some(SetupError::KernelUnsupported {
-            kernel: kernel.name(),
-            device: "auto".into(),
-            reason: opencl::WHY_NO_DEVICE.into(),
-            advice: "the native CPU takes its place".into(),
-        }),
-    };
-    let kernel = if of_native(kernel) { kernel } else { Kernel::Auto };
-    Ok((native(kernel, tuning, parameters)?, Choice { fallback, ..Choice::default() }))
-}
-
 /// The error for a name that no device has.
 fn no_such_device(wanted: &DeviceSelector) -> SetupError {
     let names = devices().into_iter().map(|d| match d.selector {
@@ -340,6 +312,7 @@ fn no_such_device(wanted: &DeviceSelector) -> SetupError {
     if available == "native" {
         available = format!("native; {}", opencl::WHY_NO_DEVICE);
     }
+    available.push_str("; auto, gpu, cpu, accelerator and all choose among them");
     SetupError::NoSuchDevice { wanted: wanted.to_string(), available }
 }
 
@@ -348,9 +321,9 @@ fn no_such_device(wanted: &DeviceSelector) -> SetupError {
 mod opencl {
     use std::cmp::Reverse;
 
-    use super::tables::{Proposal, Tables, user_file};
+    use super::tables::{Proposal, Tables};
     use super::{
-        AvailableDevice, Choice, DeviceLimits, DeviceSelector, Opened, TuningSource, TuningWarning,
+        AvailableDevice, Choice, DeviceLimits, DeviceSelector, Opened, Opener, TuningSource, TuningWarning,
         no_such_device,
     };
     use crate::estimator::{Parameters, SetupError};
@@ -383,26 +356,6 @@ mod opencl {
         (Box::new(device), Choice { fallback: None, source, warnings })
     }
 
-    /// The estimator by the first proposal of the tables that `device` can follow, else as it is asked for.
-    fn open_on(
-        device: &OpenClDevice,
-        kernel: Kernel,
-        tuning: &Tuning,
-        parameters: &Parameters,
-    ) -> Result<Opened, SetupError> {
-        let tables = Tables::with(user_file());
-        let proposals = tables.proposals(device.into(), kernel, tuning, parameters);
-        let mut warnings = Vec::from_iter(tables.warning);
-        for Proposal { kernel, tuning, source } in proposals {
-            match OpenCl::new(device, kernel, &tuning, parameters) {
-                Ok(opened_device) => return Ok(opened(opened_device, source, warnings)),
-                Err(error) => warnings.push(TuningWarning::Entry { from: source, error }),
-            }
-        }
-        let source = if kernel == Kernel::Auto { TuningSource::Rule } else { TuningSource::Asked };
-        Ok(opened(OpenCl::new(device, kernel, tuning, parameters)?, source, warnings))
-    }
-
     /// The first OpenCL device that `selector` names; with [`DeviceSelector::Auto`] the first of all.
     ///
     /// # Errors
@@ -412,6 +365,11 @@ mod opencl {
         if let DeviceSelector::Cuda(context) = selector {
             return OpenClDevice::of_cuda(context).ok_or_else(|| no_such_device(selector));
         }
+        find_listed(selector).ok_or_else(|| no_such_device(selector))
+    }
+
+    /// The first OpenCL device that `selector` names, unless it is that of a context of CUDA.
+    fn find_listed(selector: &DeviceSelector) -> Option<OpenClDevice> {
         let matches = |device: &OpenClDevice| match selector {
             DeviceSelector::Gpu => device.kind == DeviceKind::Gpu,
             DeviceSelector::Cpu => device.kind == DeviceKind::Cpu,
@@ -423,7 +381,12 @@ mod opencl {
             #[cfg(feature = "cuda")]
             DeviceSelector::Cuda(_) => false,
         };
-        opencl::devices().into_iter().find(matches).ok_or_else(|| no_such_device(selector))
+        opencl::devices().into_iter().find(matches)
+    }
+
+    /// Whether there is the OpenCL device that `selector` names.
+    pub(super) fn has(selector: &DeviceSelector) -> bool {
+        find_listed(selector).is_some()
     }
 
     /// The selector of exactly the device that `selector` names.
@@ -431,23 +394,49 @@ mod opencl {
         find(selector).map(|device| DeviceSelector::Index(device.platform, device.index))
     }
 
-    pub(super) fn open(
-        selector: &DeviceSelector,
-        kernel: Kernel,
-        tuning: &Tuning,
-        parameters: &Parameters,
-    ) -> Result<Opened, SetupError> {
-        open_on(&find(selector)?, kernel, tuning, parameters)
-    }
+    impl Opener {
+        /// The estimator by the first proposal of the tables that `device` can follow, else as it is asked for.
+        fn open_on(
+            &self,
+            device: &OpenClDevice,
+            kernel: Kernel,
+            tuning: &Tuning,
+            parameters: &Parameters,
+        ) -> Result<Opened, SetupError> {
+            let tables = Tables::with(self.tuning_file.as_deref());
+            let proposals = tables.proposals(device.into(), kernel, tuning, parameters);
+            let mut warnings = Vec::from_iter(tables.warning);
+            for Proposal { kernel, tuning, source } in proposals {
+                match OpenCl::new(device, kernel, &tuning, parameters) {
+                    Ok(opened_device) => return Ok(opened(opened_device, source, warnings)),
+                    Err(error) => warnings.push(TuningWarning::Entry { from: source, error }),
+                }
+            }
+            let source = if kernel == Kernel::Auto { TuningSource::Rule } else { TuningSource::Asked };
+            Ok(opened(OpenCl::new(device, kernel, tuning, parameters)?, source, warnings))
+        }
 
-    /// Opens the best device for `kernel`: a GPU; with a kernel that only OpenCL has, any device, but GPUs first. Devices
-    /// with more compute units go first. `None` if there is no device; if none starts, the error of the first.
-    pub(super) fn open_best(
-        kernel: Kernel,
-        tuning: &Tuning,
-        parameters: &Parameters,
-    ) -> Option<Result<Opened, SetupError>> {
-        first_that_opens(!super::of_native(kernel), |device| open_on(device, kernel, tuning, parameters))
+        pub(super) fn open_opencl(
+            &self,
+            selector: &DeviceSelector,
+            kernel: Kernel,
+            tuning: &Tuning,
+            parameters: &Parameters,
+        ) -> Result<Opened, SetupError> {
+            self.open_on(&find(selector)?, kernel, tuning, parameters)
+        }
+
+        /// Opens the best device for `kernel`: a GPU; with a kernel that only OpenCL has, any device, but GPUs first.
+        /// Devices with more compute units go first. `None` if there is no device; if none starts, the error of the first.
+        pub(super) fn open_best_opencl(
+            &self,
+            kernel: Kernel,
+            tuning: &Tuning,
+            parameters: &Parameters,
+        ) -> Option<Result<Opened, SetupError>> {
+            let is_any = !super::of_native(kernel);
+            first_that_opens(is_any, |device| self.open_on(device, kernel, tuning, parameters))
+        }
     }
 
     /// Calls `open` with GPUs, or with devices of any kind, until it succeeds: GPUs first, and devices with more compute
@@ -478,7 +467,7 @@ mod opencl {
 /// A build without OpenCL has no OpenCL devices.
 #[cfg(not(feature = "opencl"))]
 mod opencl {
-    use super::{AvailableDevice, DeviceLimits, DeviceSelector, Opened, no_such_device};
+    use super::{AvailableDevice, DeviceLimits, DeviceSelector, Opened, Opener, no_such_device};
     use crate::estimator::{Parameters, SetupError};
     use crate::tuning::{Kernel, Tuning};
 
@@ -492,21 +481,33 @@ mod opencl {
         Vec::new()
     }
 
+    pub(super) fn has(_: &DeviceSelector) -> bool {
+        false
+    }
+
     pub(super) fn exactly(selector: &DeviceSelector) -> Result<DeviceSelector, SetupError> {
         Err(no_such_device(selector))
     }
 
-    pub(super) fn open(
-        selector: &DeviceSelector,
-        _: Kernel,
-        _: &Tuning,
-        _: &Parameters,
-    ) -> Result<Opened, SetupError> {
-        Err(no_such_device(selector))
-    }
+    impl Opener {
+        pub(super) fn open_opencl(
+            &self,
+            selector: &DeviceSelector,
+            _: Kernel,
+            _: &Tuning,
+            _: &Parameters,
+        ) -> Result<Opened, SetupError> {
+            Err(no_such_device(selector))
+        }
 
-    pub(super) fn open_best(_: Kernel, _: &Tuning, _: &Parameters) -> Option<Result<Opened, SetupError>> {
-        None
+        pub(super) fn open_best_opencl(
+            &self,
+            _: Kernel,
+            _: &Tuning,
+            _: &Parameters,
+        ) -> Option<Result<Opened, SetupError>> {
+            None
+        }
     }
 
     pub(super) fn find(selector: &DeviceSelector) -> Result<OpenClDevice, SetupError> {

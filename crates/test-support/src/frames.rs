@@ -30,7 +30,7 @@ impl Noise {
 pub fn deepened(frame: &Frame, depth: u32, is_noisy: bool) -> Frame {
     let (view, mut noise) = (frame.view(), Noise::new(depth));
     let new_bits = depth - 8;
-    Frame::deep_from_fn(depth, view.size(), |x, y| {
+    Frame::deep_from_fn(view.width(), view.height(), depth, |x, y| {
         let sample = view.row(y)[x];
         let lower = if is_noisy { noise.next() } else { sample };
         u16::from(sample) << new_bits | u16::from(lower) >> (8 - new_bits)

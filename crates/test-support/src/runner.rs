@@ -237,7 +237,7 @@ pub fn check_parts(case: &Case, cut: Cut, device: &mut dyn Device) {
                     true => view.sample(x as i32, y as i32),
                     false => (x * 7 + y * 3) as u16 & view.format().peak(),
                 };
-                Frame::deep_from_fn(view.format().depth(), view.size(), sample)
+                Frame::deep_from_fn(view.width(), view.height(), view.format().depth(), sample)
             };
             let compared = part.current_samples(parameters);
             let searched = part.reference_samples(parameters);

@@ -128,7 +128,7 @@ fn moving_colors_are_reconstructed_in_every_format() {
                 let (plane, pixel) = (plane.view(), sampling.pixel());
                 let x = time * pixel * if sampling.halved_x { 2 } else { 4 };
                 let y = time * if sampling.halved_y { 1 } else { 2 };
-                Frame::deep_from_fn(plane.format().depth(), plane.size(), |column, row| {
+                Frame::deep_from_fn(plane.width(), plane.height(), plane.format().depth(), |column, row| {
                     let (column, row) = ((column + x) % plane.width(), (row + y) % plane.height());
                     plane.sample(column as i32, row as i32)
                 })

@@ -29,8 +29,8 @@ fn wrong_block_size() {
 fn hierarchical_search_has_its_own_precision() {
     assert_eq!(
         failure("algorithm=hierarchical sub-sample=quarter"),
-        "sub-sample=quarter does not apply to algorithm hierarchical, whose vectors are in 1/32 sample: use \
-         sub-sample=none, or algorithm full or three-step"
+        "refinement to quarter samples does not apply to algorithm hierarchical, whose vectors are in 1/32 sample: leave \
+         it out, or use algorithm full or three-step (sub-sample=none)"
     );
 }
 

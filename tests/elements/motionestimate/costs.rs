@@ -151,7 +151,7 @@ fn second_needs_a_window() {
     assert!(samples.is_empty());
     assert_eq!(
         error_text(&message),
-        "costs=second is the least cost of other candidates of the search window, which algorithm hierarchical does \
+        "the cost second is the least of other candidates of the search window, which algorithm hierarchical does \
          not have: leave it out, or use algorithm full or three-step"
     );
 }

@@ -61,7 +61,7 @@ fn field(
 
 fn deep_frames(depth: u32) -> [Frame; 2] {
     let size = (SIZE.0 as usize, SIZE.1 as usize);
-    [0, 1].map(|time| Frame::deep_from_fn(depth, size, |x, y| deep_sample(depth, time, x, y)))
+    [0, 1].map(|time| Frame::deep_from_fn(size.0, size.1, depth, |x, y| deep_sample(depth, time, x, y)))
 }
 
 fn eight_bit_frames() -> [Frame; 2] {

@@ -57,8 +57,6 @@ fn no_frame_is_lost_and_none_is_late() {
         // Each comes out while it is pushed.
         assert_eq!(pass(&mut harness, &info, time).pts(), frame(&info, time).pts());
     }
-    harness.set_upstream_latency(gst::ClockTime::from_mseconds(7));
-    assert_eq!(harness.query_latency(), Some(gst::ClockTime::from_mseconds(7)));
 }
 
 /// A sink that is always late asks for fewer frames; vectors are not a luxury to save.

@@ -143,7 +143,8 @@ fn cuts_need_the_frame_before() {
     assert!(samples.is_empty());
     assert_eq!(
         error_text(&message),
-        "scene-cut compares each frame with the frame before, which is not searched: use direction=backward or both"
+        "scene cuts are found by comparing each frame with the frame before, which is not searched: search at least one \
+         earlier reference frame (direction=backward or both)"
     );
 }
 

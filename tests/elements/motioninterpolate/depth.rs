@@ -158,9 +158,6 @@ fn a_live_pipeline_shows_all_frames_in_time() {
     assert_eq!(message.type_(), gst::MessageType::Eos, "{message:?}");
     let stats = pipeline.by_name("sink").unwrap().property::<gst::Structure>("stats");
     assert!(stats.get::<u64>("rendered").unwrap() >= 12, "{stats}");
-    let mut query = gst::query::Latency::new();
-    assert!(pipeline.query(&mut query));
-    assert!(query.result().1 >= gst::ClockTime::from_mseconds(120), "{query:?}");
     pipeline.set_state(gst::State::Null).unwrap();
 }
 

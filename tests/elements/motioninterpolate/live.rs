@@ -53,10 +53,6 @@ fn a_live_pipeline_shows_all_frames_in_time() {
     let sink = pipeline.by_name("sink").unwrap();
     let stats = sink.property::<gst::Structure>("stats");
     assert!(stats.get::<u64>("rendered").unwrap() >= 12, "{stats}");
-    let mut query = gst::query::Latency::new();
-    assert!(pipeline.query(&mut query));
-    let (is_live, least, _) = query.result();
-    assert!(is_live && least >= gst::ClockTime::from_mseconds(40), "{least}");
     pipeline.set_state(gst::State::Null).unwrap();
 }
 

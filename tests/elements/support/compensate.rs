@@ -33,7 +33,7 @@ pub fn planes(info: &VideoInfo, time: usize) -> Vec<Frame> {
         let (width, height) = sampling.plane_size(width, height);
         let format = sample_format(info.format());
         let sample = |x, y| noise([time, index, x, y]) as u16 & format.peak();
-        Frame::deep_from_fn(format.depth(), (width, height), sample)
+        Frame::deep_from_fn(width, height, format.depth(), sample)
     };
     samplings(info.format()).into_iter().enumerate().map(plane).collect()
 }

@@ -2,10 +2,9 @@
 
 use gst::prelude::*;
 use gst_check::Harness;
-use gst_video::prelude::*;
-use gst_video::{VideoFormat, VideoFrameRef, VideoInfo};
+use gst_video::{VideoFormat, VideoInfo};
 
-pub use super::{ElementBus, Rate, address, bytes, end, error_text, pull, push, video_at as video};
+pub use super::{ElementBus, Rate, address, bytes, end, error_text, pull, push, samples, video_at as video};
 pub(crate) use crate::init;
 
 pub const SIZE: (u32, u32) = (13, 7);
@@ -111,31 +110,4 @@ pub fn segment(start: u64) -> gst::FormattedSegment<gst::ClockTime> {
     segment.set_start(gst::ClockTime::from_nseconds(start));
     segment.set_time(gst::ClockTime::from_nseconds(start));
     segment
-}
-
-/// All samples of a frame, plane by plane and row by row, without what pads rows.
-pub fn samples(buffer: &gst::BufferRef, info: &VideoInfo) -> Vec<u32> {
-    let frame = VideoFrameRef::from_buffer_ref_readable(buffer, info).unwrap();
-    let format = info.format_info();
-    let (shift, depth) = (format.shift()[0], format.depth()[0]);
-    let mut found = Vec::new();
-    for plane in 0..info.n_planes() {
-        let component = format.plane().iter().position(|&p| p == plane).unwrap() as u8;
-        let pixel = format.pixel_stride()[component as usize] as usize;
-        let width = format.scale_width(component, info.width()) as usize * pixel;
-        let height = format.scale_height(component, info.height()) as usize;
-        let (data, stride) =
-            (frame.plane_data(plane).unwrap(), frame.plane_stride()[plane as usize] as usize);
-        for row in data.chunks(stride).take(height) {
-            if depth == 8 {
-                found.extend(row[..width].iter().map(|&byte| u32::from(byte)));
-            } else {
-                let value = |pair: &[u8]| {
-                    u32::from(u16::from_le_bytes([pair[0], pair[1]]) >> shift) & ((1 << depth) - 1)
-                };
-                found.extend(row[..width].chunks(2).map(value));
-            }
-        }
-    }
-    found
 }

@@ -106,15 +106,28 @@ pub fn samplings(format: VideoFormat) -> Vec<Sampling> {
     }
 }
 
-/// The planes of the frame in `buffer`.
+/// The planes of the frame in `buffer`: those of packed formats have the samples of all their components in turn.
 pub fn read(info: &VideoInfo, buffer: &gst::BufferRef) -> Vec<Frame> {
     let frame = VideoFrameRef::from_buffer_ref_readable(buffer, info).unwrap();
-    let plane = |(index, sampling): (usize, Sampling)| {
-        let (width, height) = sampling.plane_size(info.width() as usize, info.height() as usize);
-        let (data, stride) = (frame.plane_data(index as u32).unwrap(), frame.plane_stride()[index] as usize);
-        let format = sample_format(info.format());
-        let view = FrameView::with_format(data, (width, height), stride, format).unwrap();
-        Frame::deep_from_fn(format.depth(), (width, height), |x, y| view.sample(x as i32, y as i32))
+    let (format, samples) = (info.format_info(), sample_format(info.format()));
+    let plane = |plane: usize| {
+        let component = format.plane().iter().position(|&other| other as usize == plane).unwrap();
+        let in_a_pixel = format.pixel_stride()[component] as usize / samples.bytes();
+        let width = format.scale_width(component as u8, info.width()) as usize * in_a_pixel;
+        let height = format.scale_height(component as u8, info.height()) as usize;
+        let (data, stride) = (frame.plane_data(plane as u32).unwrap(), frame.plane_stride()[plane] as usize);
+        let view = FrameView::with_format(data, (width, height), stride, samples).unwrap();
+        Frame::deep_from_fn(width, height, samples.depth(), |x, y| view.sample(x as i32, y as i32))
     };
-    samplings(info.format()).into_iter().enumerate().map(plane).collect()
+    (0..info.n_planes() as usize).map(plane).collect()
+}
+
+/// All samples of the frame in `buffer`, plane by plane and row by row.
+pub fn samples(buffer: &gst::BufferRef, info: &VideoInfo) -> Vec<u32> {
+    let of_plane = |plane: &Frame| -> Vec<u32> {
+        let (view, (width, height)) = (plane.view(), plane.size());
+        let positions = (0..height).flat_map(|y| (0..width).map(move |x| (x as i32, y as i32)));
+        positions.map(|(x, y)| view.sample(x, y).into()).collect()
+    };
+    read(info, buffer).iter().flat_map(of_plane).collect()
 }

@@ -69,7 +69,7 @@ impl ObjectImpl for MotionX264Enc {
     }
 
     fn property(&self, _id: usize, spec: &glib::ParamSpec) -> glib::Value {
-        self.settings.lock().value(spec.name())
+        self.settings.lock().value(spec)
     }
 }
 

@@ -41,7 +41,8 @@ macro_rules! settings {
                 },)+]
             }
 
-            /// Sets the property `name` to `value`, which GObject has checked to be of its type.
+            /// Sets the property `name` to `value`, which GObject has checked to be of its type. It sets no property but
+            /// those of [`Self::param_specs`].
             pub fn set(&mut self, name: &str, value: &glib::Value) {
                 let value = &*gst_motion_fields::properties::readable(value);
                 match name {
@@ -52,15 +53,15 @@ macro_rules! settings {
                             self.options.push(($option, text));
                         })?
                     })+
-                    _ => unreachable!("no property {name}"),
+                    _ => (),
                 }
             }
 
-            /// The value of the property `name`.
-            pub fn value(&self, name: &str) -> glib::Value {
-                match name {
+            /// The value of the property of `spec`, one of [`Self::param_specs`].
+            pub fn value(&self, spec: &glib::ParamSpec) -> glib::Value {
+                match spec.name() {
                     $($name => self.$field.to_value(),)+
-                    _ => unreachable!("no property {name}"),
+                    _ => spec.default_value().clone(),
                 }
             }
 
@@ -305,7 +306,7 @@ mod tests {
                         deblock=0,0 weightp=0";
         assert_eq!(lines(&Settings::default_options()), expected.split(' ').collect::<Vec<_>>());
         for spec in Settings::param_specs() {
-            let default = Settings::default().value(spec.name());
+            let default = Settings::default().value(&spec);
             assert_eq!(format!("{default:?}"), format!("{:?}", spec.default_value()), "{}", spec.name());
         }
     }
@@ -328,7 +329,16 @@ mod tests {
         settings.set("multipass-cache-file", &None::<String>.to_value());
         settings.set("analyse", &MotionX264EncAnalyse::empty().to_value());
         assert_eq!(lines(settings.options()), expected);
-        assert_eq!(settings.value("multipass-cache-file").get::<Option<String>>(), Ok(None));
+        let specs = Settings::param_specs();
+        let value = |name: &str| settings.value(specs.iter().find(|spec| spec.name() == name).unwrap());
+        assert_eq!(value("multipass-cache-file").get::<Option<String>>(), Ok(None));
+        assert_eq!(value("ref").get::<u32>(), Ok(2));
+        // A property of another element changes nothing, and has its default.
+        let before = format!("{settings:?}");
+        settings.set("search-range", &7u32.to_value());
+        assert_eq!(format!("{settings:?}"), before);
+        let other = glib::ParamSpecUInt::builder("search-range").default_value(16).build();
+        assert_eq!(settings.value(&other).get::<u32>(), Ok(16));
         assert!(settings.analyse.is_empty());
     }
 }

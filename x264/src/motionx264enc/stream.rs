@@ -232,7 +232,9 @@ fn without_excess(planes: &[FrameView<'_>]) -> Option<Vec<Frame>> {
     };
     (format.depth() > 8 && planes.iter().any(has_excess)).then(|| {
         let cleared = |plane: &FrameView<'_>| {
-            Frame::deep_from_fn(format.depth(), plane.size(), |x, y| plane.sample(x as i32, y as i32))
+            Frame::deep_from_fn(plane.width(), plane.height(), format.depth(), |x, y| {
+                plane.sample(x as i32, y as i32)
+            })
         };
         planes.iter().map(cleared).collect()
     })

@@ -2,6 +2,9 @@
 //!
 //! To call any of their functions is safe where the CPU has the instructions of the implementing type, which a value of
 //! an [`InstructionSet`](crate::simd::InstructionSet) that names the type proves.
+//!
+//! Where a function stands for one instruction, or is made around one, its documentation names that of x86; others have the
+//! same under another name.
 
 /// Numbers in a [`WideRegister`].
 pub const WIDE: usize = 32;
@@ -27,10 +30,10 @@ pub unsafe trait Register: Copy {
     /// in a register of 16 samples 4 or 8 too.
     unsafe fn load_rows<const W: usize>(samples: *const u8, pitch: usize) -> Self;
 
-    /// `sums` plus the absolute differences of the samples of `c` and `r`.
+    /// `sums` plus the absolute differences of the samples of `c` and `r`, by `PSADBW`.
     unsafe fn add_differences(sums: Self, c: Self, r: Self) -> Self;
 
-    /// `sums` plus the squared differences.
+    /// `sums` plus the squared differences, by `PMADDWD`.
     unsafe fn add_squares(sums: Self, c: Self, r: Self) -> Self;
 
     /// The total of each of four registers of partial sums.
@@ -45,13 +48,13 @@ pub unsafe trait SampleRegister: Register {
     /// 16 times `sample`.
     unsafe fn all(sample: u8) -> Self;
 
-    /// The averages of the samples, halves rounded up.
+    /// The averages of the samples, halves rounded up: `PAVGB`.
     unsafe fn average(self, other: Self) -> Self;
 
-    /// The sums of the samples, at most 255.
+    /// The sums of the samples, at most 255: `PADDUSB`.
     unsafe fn plus(self, other: Self) -> Self;
 
-    /// The samples minus those of `other`, at least 0.
+    /// The samples minus those of `other`, at least 0: `PSUBUSB`.
     unsafe fn minus(self, other: Self) -> Self;
 
     /// The absolute differences of the samples, at most `most`.
@@ -84,10 +87,10 @@ pub unsafe trait WordRegister: Copy {
     /// The numbers.
     unsafe fn load(numbers: &[u16; 16]) -> Self;
 
-    /// The samples as numbers.
+    /// The samples as numbers: `PMOVZXBW`.
     unsafe fn widen(samples: Self::Samples) -> Self;
 
-    /// The numbers, at most 255, as samples.
+    /// The numbers, at most 255, as samples: `PACKUSWB`.
     unsafe fn narrow(self) -> Self::Samples;
 
     /// The sums, wrapping.
@@ -96,37 +99,40 @@ pub unsafe trait WordRegister: Copy {
     /// The differences, wrapping.
     unsafe fn minus(self, other: Self) -> Self;
 
-    /// The products, wrapping.
+    /// The lower 16 bits of the products: `PMULLW`.
     unsafe fn times(self, other: Self) -> Self;
 
-    /// The smaller of two numbers each, with signs.
+    /// The smaller of two numbers each, with signs: `PMINSW`.
     unsafe fn least(self, other: Self) -> Self;
 
-    /// The larger of two numbers each, with signs.
+    /// The larger of two numbers each, with signs: `PMAXSW`.
     unsafe fn largest(self, other: Self) -> Self;
 
     /// The numbers divided by `2^SHIFT` and rounded; with what is added for that, they are at most 2^16 - 1.
     unsafe fn round<const SHIFT: i32>(self) -> Self;
 
-    /// The numbers of both in turn.
+    /// The numbers of both in turn: `PUNPCKLWD` and `PUNPCKHWD`.
     unsafe fn interleave(self, other: Self) -> [Self; 2];
 
-    /// The upper 16 bits of the products of numbers without signs.
+    /// The upper 16 bits of the products of numbers without signs: `PMULHUW`.
     unsafe fn upper_product(self, other: Self) -> Self;
 
-    /// `sums` plus the products of numbers with signs, those of two neighbours added, in 32 bits.
+    /// `sums` plus the products of numbers with signs, those of two neighbours added, in 32 bits: `PMADDWD`, then `PADDD`.
     unsafe fn add_pairs(sums: Self, numbers: Self, others: Self) -> Self;
 
     /// Sums of [`Self::add_pairs`].
     unsafe fn pairs(self) -> [u32; 8];
 
-    /// `sums` plus the products of numbers below 2^15, in 32 bits: an order of its own.
+    /// `sums` plus the products of numbers below 2^15, in 32 bits, by `PMADDWD`. The order of the products depends on the
+    /// instruction set: [`Self::quotients`] undoes it.
     unsafe fn add_products(sums: [Self; 2], numbers: Self, weights: Self) -> [Self; 2];
 
-    /// `(sums[i] + 2 * totals[i]) / (4 * totals[i])`, of sums of [`Self::add_products`]; both numbers are below 2^24.
+    /// `(sums[i] + 2 * totals[i]) / (4 * totals[i])`, of sums of [`Self::add_products`]: by `DIVPS`, as both numbers are below
+    /// 2^24.
     unsafe fn quotients(sums: [Self; 2], totals: Self) -> Self;
 
-    /// `(self[0] * weights[0] + … + self[3] * weights[3] + 2^(shift - 1)) >> shift`, in 32 bits, of numbers below 2^15.
+    /// `(self[0] * weights[0] + … + self[3] * weights[3] + 2^(shift - 1)) >> shift`, in 32 bits, of numbers below 2^15,
+    /// by `PMADDWD`.
     /// `weights` are interleaved: the first two, and the others.
     unsafe fn weighted_mean(numbers: [Self; 4], weights: &[[Self; 2]; 2], shift: u32) -> Self;
 }
@@ -151,7 +157,7 @@ pub unsafe trait WideRegister: Copy {
     /// The differences, wrapping.
     unsafe fn minus(self, other: Self) -> Self;
 
-    /// The larger of two numbers each.
+    /// The larger of two numbers each: `PMAXUW`.
     unsafe fn largest(self, other: Self) -> Self;
 
     /// The upper eight bits.

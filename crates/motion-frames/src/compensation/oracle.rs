@@ -15,7 +15,7 @@ pub fn predict(
     reference: &FrameView<'_>,
 ) -> Result<Frame, CompensationError> {
     field.check(sampling, reference)?;
-    Ok(Frame::deep_from_fn(reference.format().depth(), reference.size(), |index, y| {
+    Ok(Frame::deep_from_fn(reference.width(), reference.height(), reference.format().depth(), |index, y| {
         let (x, component) = (index / sampling.pixel(), index % sampling.pixel());
         sample(field, sampling, reference, x, y, component)
     }))
@@ -59,7 +59,7 @@ pub(super) fn sample(
 pub fn residual(current: &FrameView<'_>, prediction: &FrameView<'_>) -> Result<Frame, CompensationError> {
     check_sizes(current, prediction)?;
     let format = current.format();
-    Ok(Frame::deep_from_fn(format.depth(), current.size(), |x, y| {
+    Ok(Frame::deep_from_fn(current.width(), current.height(), format.depth(), |x, y| {
         residual_of(format, current.sample(x as i32, y as i32), prediction.sample(x as i32, y as i32))
     }))
 }

@@ -63,7 +63,7 @@ pub struct Denoiser {
     averages: [Vec<Average>; 2],
     /// For each reference frame where the vectors lead to in it.
     ends: Vec<VectorEnds>,
-    /// And whether it has another light.
+    /// For each reference frame whether its light is another than that of the current frame.
     lights: Vec<bool>,
 }
 

@@ -17,7 +17,8 @@ use motion_base::{Parameters, SetupError};
 const RISE: u64 = 4;
 const FALL: u64 = 8;
 
-/// An area has its own noise if that is more than as many times the noise of the frame, or that little.
+/// An area has its own noise if that is more than `OTHER` times the noise of the frame, or less than the noise of the frame
+/// divided by [`LITTLE`].
 const OTHER: u64 = 4;
 
 /// In clean frames areas seem to have noise by coding: luma less than half a level² of eight bits, and chroma, where luma has

@@ -275,7 +275,7 @@ trait StripeSums<E> {
     /// A sum over two columns.
     type Sum: Copy + Into<i64>;
 
-    /// Sums of nothing, to which the first `columns` samples of rows are added.
+    /// Sums that are 0. The first `columns` samples of each row are then added.
     fn new(engine: E, columns: usize) -> Self;
 
     /// Adds samples, by those on the left, themselves, those on the right, above and below.

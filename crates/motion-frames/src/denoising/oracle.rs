@@ -152,7 +152,7 @@ pub fn denoise(
         })
         .collect();
     let made = planes.iter().zip(samplings).enumerate().map(|(index, (plane, sampling))| {
-        Frame::deep_from_fn(plane.format().depth(), plane.size(), |x, y| {
+        Frame::deep_from_fn(plane.width(), plane.height(), plane.format().depth(), |x, y| {
             let luma_x = (x / sampling.pixel()) << u32::from(sampling.halved_x);
             let luma_y = y << u32::from(sampling.halved_y);
             let block = luma_y / BLOCK * columns + luma_x / BLOCK;
@@ -198,7 +198,7 @@ fn in_eighths(sampling: Sampling, (x, y): (i32, i32)) -> (i32, i32) {
 /// The prediction of a plane of chroma.
 fn predict_chroma(field: &Field<'_>, sampling: Sampling, plane: &FrameView<'_>) -> Frame {
     let halved = [sampling.halved_x, sampling.halved_y].map(u32::from);
-    Frame::deep_from_fn(plane.format().depth(), plane.size(), |x, y| {
+    Frame::deep_from_fn(plane.width(), plane.height(), plane.format().depth(), |x, y| {
         let (pixel, component) = (x / sampling.pixel(), x % sampling.pixel());
         let luma = (pixel << halved[0], y << halved[1]);
         let end = field.position_in_quarters(luma.0, luma.1);

@@ -163,7 +163,7 @@ mod tests {
     fn gains_are_those_of_the_filter() {
         // The prediction of a single bright sample has the filter's weights.
         let frame =
-            Frame::deep_from_fn(16, (24, 24), |x, y| 30000 + if (x, y) == (11, 11) { 16384 } else { 0 });
+            Frame::deep_from_fn(24, 24, 16, |x, y| 30000 + if (x, y) == (11, 11) { 16384 } else { 0 });
         for (y, x) in (0..4).flat_map(|y| (0..4).map(move |x| (y, x))) {
             let vectors = [MotionVector { x, y, cost: 0 }];
             let field = Field::new((24, 24), (24, 24), &vectors).unwrap();

@@ -24,7 +24,7 @@ pub(crate) trait MixedCell<const W: usize, const H: usize>: PlaneCell<W, H> {
         cells: &[Self::Numbers; 4],
     ) -> Self::Numbers;
 
-    /// Sums of nothing.
+    /// Sums that are 0.
     fn no_sums() -> Self::Sums;
 
     /// `sums` plus the samples in quarter levels, weighted.

@@ -344,7 +344,7 @@ impl PlanePair<'_> {
     /// The plane whose samples `sample` returns, given a pixel and the component.
     fn made(&self, sample: impl Fn((usize, usize), usize) -> u32) -> Frame {
         let (plane, pixel) = (self.frames[0], self.sampling.pixel());
-        Frame::deep_from_fn(plane.format().depth(), plane.size(), |column, y| {
+        Frame::deep_from_fn(plane.width(), plane.height(), plane.format().depth(), |column, y| {
             sample((column / pixel, y), column % pixel) as u16
         })
     }

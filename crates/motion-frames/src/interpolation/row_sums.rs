@@ -13,7 +13,7 @@ pub(crate) struct RowSums<E: InstructionSet> {
 }
 
 impl<E: InstructionSet> RowSums<E> {
-    /// Sums of nothing, to which the first `columns` samples of rows are added.
+    /// Sums that are 0. The first `columns` samples of each row are then added.
     #[inline(always)]
     pub fn new(_engine: E, columns: usize) -> Self {
         let mut counted = [0; 16];

@@ -11,7 +11,7 @@ fn frames_are_made_on_the_device_that_is_named_or_the_first_gpu_of_a_list() {
     let samplings = vec![Sampling::LUMA];
     let format = FrameFormat { size: (16, 16), samplings, samples: SampleFormat::EIGHT_BITS };
     let maker = |device: &str| {
-        let (maker, fallback) = open_maker(&device.parse().unwrap(), &format, FrameQuality::Balanced, 1)?;
+        let (maker, fallback) = open_maker(&device.parse()?, &format, FrameQuality::Balanced, 1)?;
         assert!(fallback.is_none(), "{device}: {fallback:?}");
         Ok::<_, SetupError>(maker.device().to_owned())
     };

@@ -214,7 +214,7 @@ fn frames_of_another_light_equal_the_oracle() {
     for depth in [8, 12] {
         let mut noise = Noise::new(depth);
         let mut luma = |light: u16| {
-            let plane = Frame::deep_from_fn(depth, (70, 45), |x, y| {
+            let plane = Frame::deep_from_fn(70, 45, depth, |x, y| {
                 let texture = ((x + 2 * y) % 50) as u16 + u16::from(noise.next() % 16);
                 (texture + light) << (depth - 8)
             });
@@ -254,7 +254,7 @@ fn noisy(deviation: impl Fn(f64) -> f64, depth: u32) -> (Sequence, Frame) {
     let scale = f64::from(1 << (depth - 8));
     let peak = f64::from((1 << depth) - 1);
     let mut luma = |frame: i32, is_clean: bool| {
-        Frame::deep_from_fn(depth, SIZE, |x, y| {
+        Frame::deep_from_fn(SIZE.0, SIZE.1, depth, |x, y| {
             let clean = scene(x, y, frame);
             let noise = if is_clean { 0.0 } else { deviation(clean) * normal.next() };
             ((clean + noise) * scale).round().clamp(0.0, peak) as u16

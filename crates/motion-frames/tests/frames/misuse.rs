@@ -12,6 +12,7 @@ use motion_frames::interpolation::{
 };
 use motion_frames::packers::x265::{self, CodingTree};
 use motion_frames::packers::{d3d12, nvenc};
+use motion_search::backend::DeviceSelector;
 use motion_search::estimator::{Frame, MotionVector, Parameters, References, SampleFormat, Window};
 use motion_search::native::Level;
 use test_support::{fails, panics};
@@ -67,8 +68,8 @@ fn planes_and_fields() {
 
 #[test]
 fn names_of_devices() {
-    for name in ["missing", "9:9", ","] {
-        assert!(backend::open_maker(&name.into(), &format(), FrameQuality::Fast, 1).is_err(), "{name}");
+    for device in [DeviceSelector::Name("missing".into()), DeviceSelector::Index(9, 9)] {
+        assert!(backend::open_maker(&device, &format(), FrameQuality::Fast, 1).is_err(), "{device}");
     }
 }
 
@@ -89,7 +90,7 @@ fn compensation_of_planes_that_do_not_fit() {
     fails("weighted_mean", weighted_mean(&small.view(), &frame.view(), 1, &mut out), is_size);
     panics("weighted_mean", || weighted_mean(&frame.view(), &frame.view(), 65, &mut out));
     fails("squared_error", squared_error(&small.view(), &frame.view()), is_size);
-    let deep = Frame::deep_from_fn(10, (16, 12), |_, _| 0);
+    let deep = Frame::deep_from_fn(16, 12, 10, |_, _| 0);
     fails("squared_error", squared_error(&deep.view(), &deep.view()), |error| {
         matches!(error, CompensationError::BitDepth(8, 10))
     });
@@ -131,7 +132,7 @@ fn made_frames() {
     );
 
     let (small, frame) = (Frame::from_fn(8, 8, |_, _| 0), frame());
-    let deep = Frame::deep_from_fn(10, (16, 12), |_, _| 0);
+    let deep = Frame::deep_from_fn(16, 12, 10, |_, _| 0);
     let is_planes = |error: &InterpolationError| matches!(error, InterpolationError::Planes(_));
     let is_device = |error: &InterpolationError| matches!(error, InterpolationError::Device(_));
     let mut maker = Interpolator::new(&format(), FrameQuality::Balanced, 1).unwrap();

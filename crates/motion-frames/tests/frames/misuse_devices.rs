@@ -21,7 +21,7 @@ fn made_frames_on_devices() {
             assert!(OpenClInterpolator::new(&device, &wrong, FrameQuality::Fast).is_err(), "{wrong:?}");
         }
         let (small, frame) = (Frame::from_fn(8, 8, |_, _| 0), frame());
-        let deep = Frame::deep_from_fn(10, (16, 12), |_, _| 0);
+        let deep = Frame::deep_from_fn(16, 12, 10, |_, _| 0);
         let is_planes = |error: &InterpolationError| matches!(error, InterpolationError::Planes(_));
         let is_device = |error: &InterpolationError| matches!(error, InterpolationError::Device(_));
         let mut maker = OpenClInterpolator::new(&device, &format(), FrameQuality::Balanced).unwrap();

@@ -24,7 +24,7 @@ fn made_frames_are_exact() {
             let mut planes = || -> Vec<Frame> {
                 let mut plane = |sampling: &Sampling| {
                     let size = sampling.plane_size(size.0, size.1);
-                    Frame::deep_from_fn(depth, size, |_, _| u16::from(noise.next()) << (depth - 8))
+                    Frame::deep_from_fn(size.0, size.1, depth, |_, _| u16::from(noise.next()) << (depth - 8))
                 };
                 samplings.iter().map(&mut plane).collect()
             };

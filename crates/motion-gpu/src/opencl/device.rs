@@ -257,16 +257,16 @@ impl OpenClDevice {
             opened
         };
         let wanted = wanted.or_else(launcher_of_process);
-        let mut why_not_cuda = None;
+        let mut why_not_other = None;
         if wanted.unwrap_or(Launcher::Cuda) == Launcher::Cuda && (wanted.is_some() || self.has_cuda()) {
             match by(Launcher::Cuda) {
-                Ok(opened) => return Ok((opened, Launching { by: Launcher::Cuda, why_not_cuda })),
+                Ok(opened) => return Ok((opened, Launching { by: Launcher::Cuda, why_not_other })),
                 Err(error) if wanted.is_some() => return Err(error),
-                Err(SetupError::KernelBuild { log, .. }) => why_not_cuda = Some(log.into()),
-                Err(error) => why_not_cuda = Some(error.to_string().into()),
+                Err(SetupError::KernelBuild { log, .. }) => why_not_other = Some(log.into()),
+                Err(error) => why_not_other = Some(error.to_string().into()),
             }
         }
-        by(Launcher::OpenCl).map(|opened| (opened, Launching { by: Launcher::OpenCl, why_not_cuda }))
+        by(Launcher::OpenCl).map(|opened| (opened, Launching { by: Launcher::OpenCl, why_not_other }))
     }
 
     /// What tells the context in which CUDA is to launch from others, if it is not the primary one.
@@ -323,7 +323,7 @@ impl OpenClDevice {
             Launcher::OpenCl => compiler.clone(),
             Launcher::Cuda => self.cuda_api().map_err(|error| SetupError::DeviceUnsupported {
                 wanted: self.name.clone(),
-                reason: format!("CUDA cannot launch on it ({error}); choose launcher=opencl"),
+                reason: format!("CUDA cannot launch on it ({error}); choose launcher opencl"),
             })?,
         };
         Ok(Context::new(compiler, api, self.kind == DeviceKind::Gpu))

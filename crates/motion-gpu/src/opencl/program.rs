@@ -62,7 +62,7 @@ pub fn not_launched(error: launcher::Error, kernel: &'static str, device: &str) 
         device: device.to_owned(),
         reason: "CUDA cannot launch kernels that take local memory as an argument, as those of the papers do"
             .into(),
-        advice: "choose launcher=opencl in the tuning or MOTION_SEARCH_LAUNCHER=opencl, or kernel=auto"
+        advice: "choose launcher opencl in the tuning or MOTION_SEARCH_LAUNCHER=opencl, or kernel auto"
             .into(),
     })
 }
@@ -130,7 +130,7 @@ mod tests {
     fn what_cuda_cannot_launch_is_told() {
         let error = not_launched(launcher::Error::LOCAL_MEMORY, "reference", "a GPU").unwrap().to_string();
         for part in
-            ["reference", "a GPU", "CUDA cannot launch", "local memory", "launcher=opencl", "kernel=auto"]
+            ["reference", "a GPU", "CUDA cannot launch", "local memory", "launcher opencl", "kernel auto"]
         {
             assert!(error.contains(part), "{part}: {error}");
         }

@@ -17,13 +17,6 @@ static SHIPPED: LazyLock<Table> =
 /// The size in bytes above which a file is refused.
 const LARGEST_FILE: u64 = 1 << 20;
 
-/// The user's file: `gst-plugin-motionestimate/tuning.toml` in the user's configuration folder
-/// (`$XDG_CONFIG_HOME`, else `~/.config`). Its entries take precedence over the built-in table. `None` if
-/// there is no such folder.
-pub fn user_file() -> Option<PathBuf> {
-    dirs::config_dir().map(|folder| folder.join("gst-plugin-motionestimate").join("tuning.toml"))
-}
-
 /// The table in `file`, empty if there is no such file.
 ///
 /// # Errors
@@ -55,9 +48,9 @@ pub(super) struct Tables {
 
 impl Tables {
     /// The built-in table, and the user's `file` if there is one.
-    pub(super) fn with(file: Option<PathBuf>) -> Self {
-        match file.map(|file| (read_file(&file), file)) {
-            Some((Ok(table), file)) => Self { user: Some((file, table)), warning: None },
+    pub(super) fn with(file: Option<&Path>) -> Self {
+        match file.map(|file| (read_file(file), file)) {
+            Some((Ok(table), file)) => Self { user: Some((file.into(), table)), warning: None },
             Some((Err(warning), _)) => Self { user: None, warning: Some(warning) },
             None => Self { user: None, warning: None },
         }
@@ -171,7 +164,7 @@ mod tests {
         std::fs::write(&file, vec![b'\n'; LARGEST_FILE as usize + 1]).unwrap();
         assert!(read_file(&file).unwrap_err().to_string().contains("more than"));
         assert!(read_file(&folder).is_err());
-        assert!(Tables::with(Some(folder.clone())).warning.is_some());
+        assert!(Tables::with(Some(&folder)).warning.is_some());
         std::fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -1,3 +1,4 @@
+use std::fmt;
 use std::sync::Arc;
 
 use motion_base::{EstimateError, Frame, HostMemory, Launching, Parameters};
@@ -79,7 +80,7 @@ pub struct DeviceInfo {
     pub name: Arc<str>,
     /// The name of its kernel.
     pub kernel: &'static str,
-    /// What launches its kernels; `None` for the CPU without OpenCL.
+    /// What launches its kernels; `None` for a device whose kernels nothing launches.
     pub launching: Option<Launching>,
     /// Whether its kernel tries some rows of the window in less time than all of them.
     pub divides_window: bool,
@@ -94,6 +95,35 @@ pub struct DeviceInfo {
     pub can_hang: bool,
     /// Memory from which it loads frames without a copy, if there is such.
     pub memory: Option<Arc<dyn HostMemory>>,
+}
+
+impl fmt::Debug for DeviceInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            parameters,
+            name,
+            kernel,
+            launching,
+            divides_window,
+            depth,
+            slots,
+            can_fail,
+            can_hang,
+            memory,
+        } = self;
+        f.debug_struct("DeviceInfo")
+            .field("name", name)
+            .field("kernel", kernel)
+            .field("launching", launching)
+            .field("parameters", parameters)
+            .field("divides_window", divides_window)
+            .field("depth", depth)
+            .field("slots", slots)
+            .field("can_fail", can_fail)
+            .field("can_hang", can_hang)
+            .field("has_memory", &memory.is_some())
+            .finish()
+    }
 }
 
 /// A search that a [`Device`] is to begin.

@@ -15,7 +15,7 @@ mod slot;
 
 pub use device::{Device, DeviceInfo, Request, Ticket, search};
 pub(crate) use doubt::Doubt;
-pub use field::MotionField;
+pub use field::{FieldError, MotionField, motion_color};
 pub(crate) use flights::{Flight, Flights};
 #[doc(inline)]
 pub use motion_base::{

@@ -38,6 +38,7 @@ mod three_step;
 
 pub use motion_base::simd::Level;
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -45,7 +46,7 @@ use crate::estimator::{
     Algorithm, Device, DeviceInfo, EstimateError, Flights, Frame, NATIVE, Output, Parameters, Request,
     SetupError, Slot, StageTimes, Ticket,
 };
-use crate::tuning::{Kernel, Tuning};
+use crate::tuning::{Kernel, Tuning, check_search};
 use block_search::BlockSearch;
 use frame_search::FrameSearch;
 use hierarchical::HierarchicalSlots;
@@ -63,6 +64,12 @@ pub struct Native {
     uploads: Vec<Duration>,
     flights: Flights<Request>,
     threads: Option<Arc<rayon::ThreadPool>>,
+}
+
+impl fmt::Debug for Native {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Native").field("info", &self.info).finish_non_exhaustive()
+    }
 }
 
 impl Native {
@@ -93,8 +100,7 @@ impl Native {
     /// As [`Self::with_level`], and [`SetupError::KernelUnsupported`] if `kernel` is one of
     /// OpenCL's.
     pub fn with_kernel(parameters: Parameters, kernel: Kernel, level: Level) -> Result<Self, SetupError> {
-        parameters.validate()?;
-        kernel.check_algorithm(parameters.algorithm, Self::NAME)?;
+        check_search(Self::NAME, kernel, &Tuning::default(), &parameters)?;
         if kernel != Kernel::Auto && !Kernel::NATIVE.contains(&kernel) {
             return Err(SetupError::KernelUnsupported {
                 kernel: kernel.name(),

@@ -9,6 +9,7 @@ mod frame;
 mod kernel_family;
 mod kernel_file;
 
+use std::fmt;
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,7 +29,7 @@ use crate::estimator::{
     self, DeviceInfo, EstimateError, Flights, Frame, Output, Parameters, Part, Request, SetupError, Slot,
     StageTimes, Ticket, Window,
 };
-use crate::tuning::{Kernel, Tuning};
+use crate::tuning::{Kernel, Tuning, check_search};
 use flight::{BegunSearch, Queues, SearchPlan, Searches};
 use frame::{FrameSlots, Layout};
 use kernel_family::BuildContext;
@@ -72,6 +73,12 @@ impl Drop for OpenCl {
     }
 }
 
+impl fmt::Debug for OpenCl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OpenCl").field("info", &self.info).finish_non_exhaustive()
+    }
+}
+
 impl OpenCl {
     /// Opens `device` with `kernel`. [`Kernel::Auto`] takes the fastest kernel for the kind of device;
     /// [`backend::open`](crate::backend::open) also reads the tables of measured devices.
@@ -85,9 +92,7 @@ impl OpenCl {
         tuning: &Tuning,
         parameters: &Parameters,
     ) -> Result<Self, SetupError> {
-        parameters.validate()?;
-        tuning.validate()?;
-        kernel.check_algorithm(parameters.algorithm, &device.name)?;
+        check_search(&device.name, kernel, tuning, parameters)?;
         if kernel == Kernel::Auto {
             let fastest = families::fastest(parameters, device);
             return match Self::new(device, fastest, tuning, parameters) {

@@ -1,6 +1,12 @@
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+
 use super::MotionSearch;
-use crate::backend::{self, DeviceSelector, Grouping, OnDeviceFailure};
-use crate::estimator::{Algorithm, Border, Metric, Parameters, Quality, SetupError, SubSample, Window};
+use crate::backend::{DeviceSelector, Grouping, OnDeviceFailure, Opener};
+use crate::estimator::{
+    Algorithm, Border, CostKind, Metric, Parameters, Prediction, Quality, References, SetupError, SubSample,
+    Window,
+};
 use crate::session::{Balance, Split};
 use crate::tuning::{Kernel, Tuning};
 
@@ -8,109 +14,148 @@ use crate::tuning::{Kernel, Tuning};
 #[derive(Clone, Debug)]
 #[must_use = "nothing is searched before `build`"]
 pub struct MotionSearchBuilder {
-    size: (usize, usize),
-    bit_depth: u32,
-    block_size: usize,
-    range: (i32, i32),
-    algorithm: Algorithm,
-    quality: Quality,
-    sub_sample: SubSample,
-    metric: Metric,
-    border: Border,
-    device: DeviceSelector,
+    /// But for the window, which `build` makes of `window`.
+    parameters: Parameters,
+    /// The first and last displacement across, and down.
+    window: [i32; 4],
+    device: Result<DeviceSelector, SetupError>,
     kernel: Kernel,
     threads: Option<usize>,
     in_flight: usize,
     grouping: Grouping,
+    opener: Opener,
 }
 
 impl MotionSearchBuilder {
     pub(super) fn new(width: usize, height: usize) -> Self {
         Self {
-            size: (width, height),
-            bit_depth: 8,
-            block_size: 16,
-            range: (16, 16),
-            algorithm: Algorithm::default(),
-            quality: Quality::default(),
-            sub_sample: SubSample::default(),
-            metric: Metric::default(),
-            border: Border::default(),
-            device: DeviceSelector::default(),
+            parameters: Parameters::new(width, height, 16, Window::default()),
+            window: [-16, 16, -16, 16],
+            device: Ok(DeviceSelector::default()),
             kernel: Kernel::default(),
             threads: None,
             in_flight: 1,
             grouping: Grouping::default(),
+            opener: Opener::default(),
         }
     }
 
     /// Which vectors are found. By default [`Algorithm::Full`]: of all candidates the one with the least cost.
     /// [`Algorithm::Hierarchical`] finds vectors near the true motion.
     pub fn algorithm(mut self, algorithm: Algorithm) -> Self {
-        self.algorithm = algorithm;
+        self.parameters.algorithm = algorithm;
         self
     }
 
     /// Samples on a side of a block: a multiple of 4 from 4 to 64, by default 16. With [`Algorithm::Hierarchical`] 4, 8,
     /// 16, 32 or 64.
     pub fn block_size(mut self, samples: usize) -> Self {
-        self.block_size = samples;
+        self.parameters.block_size = samples;
         self
     }
 
     /// The longest vector to the left and to the right, and up and down, in samples: by default 16 and 16, at most
     /// [`MAX_DISPLACEMENT`](crate::estimator::MAX_DISPLACEMENT). [`Algorithm::Hierarchical`] ignores it.
-    pub fn search_range(mut self, x: u32, y: u32) -> Self {
+    pub fn search_range(self, x: u32, y: u32) -> Self {
         // What does not fit is refused by `build`, as everything else that is too long.
-        let range = |samples| i32::try_from(samples).unwrap_or(i32::MAX);
-        self.range = (range(x), range(y));
+        let [x, y] = [x, y].map(|samples| i32::try_from(samples).unwrap_or(i32::MAX));
+        self.search_window(-x..=x, -y..=y)
+    }
+
+    /// The displacements across and down that are candidates, in samples, where they are not the same each way: both hold 0,
+    /// and reach no further than those of [`Self::search_range`], whose place this takes.
+    pub fn search_window(mut self, x: RangeInclusive<i32>, y: RangeInclusive<i32>) -> Self {
+        self.window = [*x.start(), *x.end(), *y.start(), *y.end()];
         self
     }
 
     /// How much finer than a sample the vectors are. By default [`SubSample::None`]: whole samples. For
     /// [`Algorithm::Hierarchical`], whose vectors are finer, nothing else is allowed.
     pub fn sub_sample(mut self, sub_sample: SubSample) -> Self {
-        self.sub_sample = sub_sample;
+        self.parameters.sub_sample = sub_sample;
         self
     }
 
     /// How much [`Algorithm::Hierarchical`] does. By default [`Quality::Balanced`].
     pub fn quality(mut self, quality: Quality) -> Self {
-        self.quality = quality;
+        self.parameters.quality = quality;
         self
     }
 
     /// How blocks are compared. By default [`Metric::Sad`]. [`Metric::Ssd`] takes samples of at most 10 bits.
     pub fn metric(mut self, metric: Metric) -> Self {
-        self.metric = metric;
+        self.parameters.metric = metric;
         self
     }
 
     /// How candidates outside the reference frame are treated. By default [`Border::Extend`].
     pub fn border(mut self, border: Border) -> Self {
-        self.border = border;
+        self.parameters.border = border;
         self
     }
 
-    /// Bits of the frames' samples: 8 to 16, by default 8.
+    /// Bits of the frames' samples: 8 to 16, by default 8. [`Algorithm::Hierarchical`] sees the upper eight.
     pub fn bit_depth(mut self, bits: u32) -> Self {
-        self.bit_depth = bits;
+        self.parameters.bit_depth = bits;
+        self
+    }
+
+    /// The frames of a stream in which each frame is searched: so many `earlier` and so many `later` ones, 0 to
+    /// [`References::MOST`], one at least. By default 1 and 0: the frame before. Each gives a field.
+    pub fn references(mut self, earlier: usize, later: usize) -> Self {
+        self.parameters.references = References { backward: earlier, forward: later };
+        self
+    }
+
+    /// Whether each vector is also predicted from its neighbours, as [`MotionField::predictors`]. By default
+    /// [`Prediction::None`].
+    ///
+    /// [`MotionField::predictors`]: crate::MotionField::predictors
+    pub fn prediction(mut self, prediction: Prediction) -> Self {
+        self.parameters.prediction = prediction;
+        self
+    }
+
+    /// What is computed for each block besides its vector, for instance [`CostKind::Confidence`], how far the vector is to be
+    /// trusted: [`MotionField::cost`] has it. By default nothing. With [`Algorithm::Hierarchical`] all but
+    /// [`CostKind::Second`].
+    ///
+    /// [`MotionField::cost`]: crate::MotionField::cost
+    pub fn costs(mut self, kinds: impl IntoIterator<Item = CostKind>) -> Self {
+        self.parameters.costs = kinds.into_iter().collect();
+        self
+    }
+
+    /// Whether frames are found that begin another scene than the frame before: [`MotionField::is_scene_cut`]. By default
+    /// not. It needs one earlier frame among the [references](Self::references).
+    ///
+    /// [`MotionField::is_scene_cut`]: crate::MotionField::is_scene_cut
+    pub fn scene_cut(mut self, is_found: bool) -> Self {
+        self.parameters.scene_cut = is_found;
         self
     }
 
     /// Where to search: `"auto"`, `"native"`, `"gpu"`, `"cpu"`, `"accelerator"`, `"P:D"`, part of a device's name, a list
-    /// of these as `"gpu,native"`, or `"all"`; or the selector of one of [`backend::devices`].
+    /// of these as `"gpu,native"`, or `"all"`; or the selector of one of [`devices`](crate::backend::devices). [`Self::build`] refuses what
+    /// is none of these.
     ///
     /// By default [`DeviceSelector::Auto`]: the best OpenCL GPU, or the CPU if there is none. The device never changes the
     /// vectors.
-    pub fn device(mut self, device: impl Into<DeviceSelector>) -> Self {
-        self.device = device.into();
+    pub fn device(mut self, device: impl TryInto<DeviceSelector, Error: Into<SetupError>>) -> Self {
+        self.device = device.try_into().map_err(Into::into);
         self
     }
 
     /// How the device searches: it changes the speed, never the vectors. By default [`Kernel::Auto`].
     pub fn kernel(mut self, kernel: Kernel) -> Self {
         self.kernel = kernel;
+        self
+    }
+
+    /// A file that says which kernel and tuning is the fastest on an OpenCL device, as the example `tune` of the GStreamer
+    /// plugin writes it. It need not exist. By default there is none.
+    pub fn tuning_file(mut self, file: impl Into<PathBuf>) -> Self {
+        self.opener = Opener::with_tuning_file(file);
         self
     }
 
@@ -152,26 +197,16 @@ impl MotionSearchBuilder {
     /// [`SetupError`] for a setting that is out of range or not supported with the others, for a device that does not
     /// exist or does not start, and for a kernel that the device does not have.
     pub fn build(self) -> Result<MotionSearch, SetupError> {
-        let (width, height) = self.size;
-        let (x, y) = self.range;
-        let bit_depth = match (self.algorithm, self.bit_depth) {
+        let Self { mut parameters, window: [x0, x1, y0, y1], .. } = self;
+        parameters.window = Window::new(x0, x1, y0, y1)?;
+        if parameters.algorithm == Algorithm::Hierarchical && (9..=16).contains(&parameters.bit_depth) {
             // It reads eight bits of deeper samples.
-            (Algorithm::Hierarchical, 9..=16) => 8,
-            (_, depth) => depth,
-        };
-        let parameters = Parameters {
-            bit_depth,
-            algorithm: self.algorithm,
-            quality: self.quality,
-            sub_sample: self.sub_sample,
-            metric: self.metric,
-            border: self.border,
-            ..Parameters::new(width, height, self.block_size, Window::symmetric(x, y)?)
-        };
+            parameters.bit_depth = 8;
+        }
         let tuning = Tuning { depth: Some(self.in_flight), threads: self.threads, ..Tuning::default() };
         tuning.check_counts("in_flight")?;
         let (session, choice) =
-            backend::open(&self.device, self.kernel, &tuning, self.grouping, &parameters)?;
+            self.opener.open(&self.device?, self.kernel, &tuning, self.grouping, &parameters)?;
         Ok(MotionSearch::with(session, choice))
     }
 }

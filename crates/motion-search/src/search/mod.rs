@@ -6,8 +6,11 @@ mod tests;
 
 pub use builder::MotionSearchBuilder;
 
+use std::collections::VecDeque;
+use std::fmt;
+
 use crate::backend::Choice;
-use crate::estimator::{EstimateError, Frame, MotionField, Notice, Parameters};
+use crate::estimator::{EstimateError, Frame, MotionField, Notice, Parameters, References};
 use crate::session::{FrameSlot, Session};
 
 /// A motion search in frames of one size, on one device or on several.
@@ -17,10 +20,33 @@ use crate::session::{FrameSlot, Session};
 ///
 /// After an error the next search works as if it were the first.
 pub struct MotionSearch {
-    session: Session,
+    session: Session<StreamPlace>,
     choice: Choice,
-    /// Where the session has the newest frame of the sequence.
-    previous: Option<FrameSlot>,
+    /// Where the session has the newest frames of the sequence, oldest first: those that the next one is searched together
+    /// with.
+    sequence: VecDeque<FrameSlot>,
+    /// The number of the next frame of the sequence.
+    next: usize,
+}
+
+/// What a field belongs to.
+#[derive(Clone, Copy, Default)]
+struct StreamPlace {
+    /// The number of the current frame in the sequence.
+    frame: usize,
+    /// Frames from it to the reference frame.
+    offset: i64,
+}
+
+impl fmt::Debug for MotionSearch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { session, next, .. } = self;
+        f.debug_struct("MotionSearch")
+            .field("device", &session.device())
+            .field("parameters", session.parameters())
+            .field("frames", next)
+            .finish_non_exhaustive()
+    }
 }
 
 impl MotionSearch {
@@ -30,31 +56,36 @@ impl MotionSearch {
         MotionSearchBuilder::new(width, height)
     }
 
-    fn with(session: Session, choice: Choice) -> Self {
-        Self { session, choice, previous: None }
+    fn with(session: Session<StreamPlace>, choice: Choice) -> Self {
+        Self { session, choice, sequence: VecDeque::new(), next: 0 }
     }
 
-    /// Finds for each block of `current` where it is in `reference`.
+    /// Finds for each block of `current` where it is in `reference`, as if that were the frame before. Other
+    /// [references](MotionSearchBuilder::references) are those of streams.
     ///
-    /// `current` is then the frame in which [`Self::search_next`] searches.
+    /// The two are then the first frames of a sequence, which [`Self::search_next`] continues.
     ///
     /// # Errors
     /// [`EstimateError::FrameSize`] and [`EstimateError::BitDepth`] for frames that are not as the builder was told;
     /// [`EstimateError::Device`] if the last device has failed.
     pub fn search(&mut self, current: &Frame, reference: &Frame) -> Result<MotionField, EstimateError> {
         self.restart();
-        self.start(reference)?;
-        self.start(current)?;
-        self.finish()
+        self.start(reference, References { backward: 0, forward: 0 })?;
+        self.start(current, References { backward: 1, forward: 0 })?;
+        self.finish().map(|(_, field)| field)
     }
 
-    /// Finds for each block of `frame` where it is in the frame of the previous call; `None` for the first frame of a
-    /// sequence. Each frame is loaded once.
+    /// Takes the next frame of a sequence, which is loaded once, and returns the fields between it and the frames before it:
+    /// by default one, where each block of `frame` is in the frame of the previous call, and none for the first frame.
+    ///
+    /// With other [references](MotionSearchBuilder::references) there are first the fields of `frame` in earlier frames, the
+    /// nearest first, then those of earlier frames, the nearest first, in `frame`. [`MotionField::offset`] tells them apart.
     ///
     /// # Errors
     /// As [`Self::search`]. `frame` does not count then: the next frame is the first of a sequence.
-    pub fn search_next(&mut self, frame: &Frame) -> Result<Option<MotionField>, EstimateError> {
-        if self.start(frame)? { self.finish().map(Some) } else { Ok(None) }
+    pub fn search_next(&mut self, frame: &Frame) -> Result<Vec<MotionField>, EstimateError> {
+        self.start(frame, self.references())?;
+        (0..self.session.in_flight()).map(|_| self.finish().map(|(_, field)| field)).collect()
     }
 
     /// Starts a new sequence: the next frame of [`Self::search_next`] is not searched in the one before it.
@@ -63,10 +94,12 @@ impl MotionSearch {
             self.session.cancel();
         }
         self.session.release_frames();
-        self.previous = None;
+        self.sequence.clear();
+        self.next = 0;
     }
 
-    /// Searches each of `frames` in the frame before it: one field for each frame but the first.
+    /// Searches `frames` as [`Self::search_next`] does, each with those before it. With each field comes the number of its
+    /// frame, counted from 0: by default there is one for each frame but the first.
     ///
     /// Several searches are in flight at one time if [`MotionSearchBuilder::in_flight`] says so. The first error ends the
     /// iteration.
@@ -76,7 +109,7 @@ impl MotionSearch {
     pub fn fields<I: IntoIterator<Item = Frame>>(
         &mut self,
         frames: I,
-    ) -> impl Iterator<Item = Result<MotionField, EstimateError>> {
+    ) -> impl Iterator<Item = Result<(usize, MotionField), EstimateError>> {
         self.restart();
         Fields { search: self, frames: frames.into_iter(), is_over: false }
     }
@@ -84,6 +117,10 @@ impl MotionSearch {
     /// What is searched for.
     pub fn parameters(&self) -> &Parameters {
         self.session.parameters()
+    }
+
+    fn references(&self) -> References {
+        self.parameters().references
     }
 
     /// The names of the devices that search.
@@ -101,26 +138,41 @@ impl MotionSearch {
         self.session.take_notices()
     }
 
-    /// Loads `frame` and starts to search it in the one before it, if there is one.
-    fn start(&mut self, frame: &Frame) -> Result<bool, EstimateError> {
-        let started = self.try_start(frame);
+    /// Loads `frame` and starts the searches between it and those before it that `references` ask for.
+    fn start(&mut self, frame: &Frame, references: References) -> Result<(), EstimateError> {
+        let started = self.try_start(frame, references);
         if started.is_err() {
             self.restart();
         }
         started
     }
 
-    fn try_start(&mut self, frame: &Frame) -> Result<bool, EstimateError> {
-        let current = self.session.add_frame(frame.clone())?;
-        let reference = self.previous.replace(current);
-        reference.map_or(Ok(()), |reference| self.session.start_search(current, reference, ()))?;
-        Ok(reference.is_some())
+    fn try_start(&mut self, frame: &Frame, references: References) -> Result<(), EstimateError> {
+        let Self { session, sequence, next, .. } = self;
+        let slot = session.add_frame(frame.clone())?;
+        for (distance, &earlier) in (1..).zip(sequence.iter().rev().take(references.backward)) {
+            session.start_search(slot, earlier, StreamPlace { frame: *next, offset: -distance })?;
+        }
+        for (distance, &earlier) in (1..).zip(sequence.iter().rev().take(references.forward)) {
+            let place = StreamPlace { frame: *next - distance, offset: distance as i64 };
+            session.start_search(earlier, slot, place)?;
+        }
+        sequence.push_back(slot);
+        *next += 1;
+        if sequence.len() > session.parameters().references.reach()
+            && let Some(oldest) = sequence.pop_front()
+        {
+            session.release_frame(oldest);
+        }
+        Ok(())
     }
 
-    /// The field of the search that was started first.
-    fn finish(&mut self) -> Result<MotionField, EstimateError> {
+    /// The field of the search that was started first, and the number of its frame.
+    fn finish(&mut self) -> Result<(usize, MotionField), EstimateError> {
         match self.session.finish_search() {
-            Ok(((), output)) => Ok(MotionField::of(self.session.parameters(), output.vectors.to_vec())),
+            Ok((StreamPlace { frame, offset }, output)) => {
+                Ok((frame, MotionField::of(self.session.parameters(), offset, &output)))
+            }
             Err(error) => {
                 self.restart();
                 Err(error)
@@ -136,14 +188,22 @@ struct Fields<'a, I> {
     is_over: bool,
 }
 
+impl<I> Fields<'_, I> {
+    /// Whether the searches of another frame may be started beside those in flight.
+    fn has_room(&self) -> bool {
+        let session = &self.search.session;
+        session.in_flight() + self.search.references().count() <= session.depth()
+    }
+}
+
 impl<I: Iterator<Item = Frame>> Iterator for Fields<'_, I> {
-    type Item = Result<MotionField, EstimateError>;
+    type Item = Result<(usize, MotionField), EstimateError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let search = &mut *self.search;
-        while !self.is_over && search.session.in_flight() < search.session.depth() {
-            match self.frames.next().map(|frame| search.start(&frame)) {
-                Some(Ok(_)) => (),
+        while !self.is_over && self.has_room() {
+            let references = self.search.references();
+            match self.frames.next().map(|frame| self.search.start(&frame, references)) {
+                Some(Ok(())) => (),
                 Some(Err(error)) => {
                     self.is_over = true;
                     return Some(Err(error));
@@ -151,10 +211,10 @@ impl<I: Iterator<Item = Frame>> Iterator for Fields<'_, I> {
                 None => self.is_over = true,
             }
         }
-        if search.session.in_flight() == 0 {
+        if self.search.session.in_flight() == 0 {
             return None;
         }
-        let field = search.finish();
+        let field = self.search.finish();
         self.is_over |= field.is_err();
         Some(field)
     }

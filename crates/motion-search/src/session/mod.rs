@@ -46,6 +46,7 @@ mod results;
 mod share;
 mod worker;
 
+use std::fmt;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
@@ -80,6 +81,13 @@ pub struct WeightedDevice {
     pub device: Box<dyn Device>,
     /// How much of the work it gets, relative to the others.
     pub weight: f64,
+}
+
+impl fmt::Debug for WeightedDevice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { device, weight } = self;
+        write!(f, "{}@{weight}", device.info().name)
+    }
 }
 
 impl From<Box<dyn Device>> for WeightedDevice {
@@ -139,6 +147,18 @@ pub struct Session<T = ()> {
     notices: Vec<Notice>,
 }
 
+impl<T> fmt::Debug for Session<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, parameters, depth, .. } = self;
+        f.debug_struct("Session")
+            .field("device", name)
+            .field("parameters", parameters)
+            .field("depth", depth)
+            .field("in_flight", &self.in_flight())
+            .finish_non_exhaustive()
+    }
+}
+
 impl<T> Drop for Session<T> {
     /// Afterwards the devices hold nothing any more, except a device that hangs.
     fn drop(&mut self) {
@@ -182,8 +202,8 @@ impl<T> Session<T> {
         let whole = devices.iter().map(|device| device.device.info()).filter(|info| !info.divides_window);
         let notice = |info: &DeviceInfo| {
             Notice::Split(format!(
-                "split=candidates gains nothing on {}: its kernel {} is no faster with a part of the search \
-                 window; choose kernel=auto, or split=rows",
+                "dividing the candidates gains nothing on {}: its kernel {} is no faster with a part of the search \
+                 window; choose kernel auto, or divide rows",
                 info.name, info.kernel
             ))
         };

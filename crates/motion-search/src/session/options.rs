@@ -1,5 +1,6 @@
 //! How a session works.
 
+use std::fmt;
 use std::time::Duration;
 
 use super::Balance;
@@ -43,6 +44,20 @@ pub struct Options {
 
 /// Makes a device for the same parameters and depth as the others.
 pub type Fallback = Box<dyn FnMut() -> Result<Box<dyn Device>, SetupError> + Send>;
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { split, balance, patience, is_list, stage_threads, fallback } = self;
+        f.debug_struct("Options")
+            .field("split", split)
+            .field("balance", balance)
+            .field("patience", patience)
+            .field("is_list", is_list)
+            .field("stage_threads", stage_threads)
+            .field("has_fallback", &fallback.is_some())
+            .finish()
+    }
+}
 
 impl Options {
     /// The default of [`Self::patience`]: longer than any search takes, and longer than a compiler that the

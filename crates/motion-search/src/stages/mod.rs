@@ -32,7 +32,7 @@ pub trait Stage: Send {
 }
 
 /// The two frames of a search.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct SearchedFrames<'a> {
     /// The current frame.
     pub current: FrameView<'a>,

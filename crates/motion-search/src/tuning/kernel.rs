@@ -5,6 +5,19 @@ use serde::{Deserialize, Serialize};
 use crate::estimator::{Algorithm, SetupError};
 
 /// The implementation of an algorithm on a device. It changes the speed, never the vectors.
+///
+/// [`Self::Auto`] is right for nearly all. To compare, or to make a tuning table:
+///
+/// | algorithm | OpenCL devices | the CPU without OpenCL |
+/// |---|---|---|
+/// | full search | [`Self::Tiled`], [`Self::Elimination`] | [`Self::Exhaustive`], [`Self::Elimination`] |
+/// | three-step search | [`Self::ThreeStep`], [`Self::ThreeStepUnaligned`] on CPUs | one, chosen by [`Self::Auto`] |
+/// | hierarchical search | [`Self::Hierarchical`] | one, chosen by [`Self::Auto`] |
+///
+/// # Kernels of papers
+///
+/// The other kernels do full and three-step search on OpenCL devices as theses and papers describe it, and reproduce their
+/// figures. `auto` takes one where it was measured to be the fastest, as on some CPUs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -12,37 +25,37 @@ pub enum Kernel {
     /// The fastest for the device.
     #[default]
     Auto,
-    /// One work-group per block, one work-item per candidate, global memory only (Uta 6.1).
-    ReferenceNaive,
-    /// [`Self::ReferenceNaive`] with block and search area in local memory (Uta 6.1.1).
-    Reference,
-    /// [`Self::Reference`] with single samples in place of words of four, as the thesis has it (Uta 8.2).
-    ReferenceSamples,
-    /// One job per displacement of the whole frame (Uta 6.2.1, figure 6).
-    CollaborativeNaive,
-    /// 16-byte rows staged in local memory, all jobs in one launch (Uta 6.2.1-6.2.3, figure 7).
-    Collaborative,
-    /// Unaligned 16-byte reads, no local memory, for CPU devices (Uta 6.2.4, figure 8).
-    CollaborativeUnaligned,
-    /// All costs into memory, then the best of each block (Zhang III).
-    TwoPass,
     /// Several blocks per work-group and a run of candidates per work-item, so that each reference
-    /// sample is loaded once for all of them (ours). The fastest on GPUs.
+    /// sample is loaded once for all of them. The fastest on GPUs.
     Tiled,
     /// Every cost is computed: on the CPU without OpenCL.
     Exhaustive,
     /// Lower bounds of the costs, from the sums of the samples, exclude candidates that cannot win: on
     /// the CPU without OpenCL, and on OpenCL devices.
     Elimination,
-    /// Three-step search: one work-group per block and candidate, one work-item per sample, one launch
-    /// per step (Bonanno II).
-    ThreeStepNaive,
     /// Three-step search: a few work-items per candidate, all steps in one launch.
     ThreeStep,
     /// Three-step search: one work-item per block, unaligned 16-byte reads, for CPU devices.
     ThreeStepUnaligned,
-    /// Hierarchical search: a launch a pass, a work-item or a few a cell (ours).
+    /// Hierarchical search: a launch a pass, a work-item or a few a cell.
     Hierarchical,
+    /// Papers: one work-group per block, one work-item per candidate, global memory only (Uta 6.1).
+    ReferenceNaive,
+    /// Papers: [`Self::ReferenceNaive`] with block and search area in local memory (Uta 6.1.1).
+    Reference,
+    /// Papers: [`Self::Reference`] with single samples in place of words of four, as the thesis has it (Uta 8.2).
+    ReferenceSamples,
+    /// Papers: one job per displacement of the whole frame (Uta 6.2.1, figure 6).
+    CollaborativeNaive,
+    /// Papers: 16-byte rows staged in local memory, all jobs in one launch (Uta 6.2.1-6.2.3, figure 7).
+    Collaborative,
+    /// Papers: unaligned 16-byte reads, no local memory, for CPU devices (Uta 6.2.4, figure 8).
+    CollaborativeUnaligned,
+    /// Papers: all costs into memory, then the best of each block (Zhang III).
+    TwoPass,
+    /// Papers: three-step search with one work-group per block and candidate, one work-item per sample, one launch
+    /// per step (Bonanno II).
+    ThreeStepNaive,
 }
 
 impl Kernel {

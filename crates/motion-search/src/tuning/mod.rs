@@ -5,7 +5,7 @@ mod kernel;
 
 use serde::{Deserialize, Serialize};
 
-use crate::estimator::{Launcher, SetupError};
+use crate::estimator::{Launcher, Parameters, SetupError};
 
 pub use kernel::Kernel;
 
@@ -154,6 +154,21 @@ impl Tuning {
             _ => Ok(()),
         }
     }
+}
+
+/// Checks what can be known of a search before `device` is opened: the settings, and that `kernel` has the algorithm.
+///
+/// # Errors
+/// [`SetupError`].
+pub(crate) fn check_search(
+    device: &str,
+    kernel: Kernel,
+    tuning: &Tuning,
+    parameters: &Parameters,
+) -> Result<(), SetupError> {
+    parameters.validate()?;
+    tuning.validate()?;
+    kernel.check_algorithm(parameters.algorithm, device)
 }
 
 #[cfg(test)]

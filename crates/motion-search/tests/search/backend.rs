@@ -10,12 +10,12 @@ fn parameters() -> Parameters {
 }
 
 fn opened(device: &str, kernel: Kernel) -> Result<Opened, SetupError> {
-    open_device(&device.parse().unwrap(), kernel, &Tuning::default(), &parameters())
+    open_device(&device.parse()?, kernel, &Tuning::default(), &parameters())
 }
 
 fn list(devices: &str) -> Result<(), SetupError> {
     let (kernel, tuning) = (Kernel::Auto, Tuning::default());
-    open::<()>(&devices.parse().unwrap(), kernel, &tuning, Grouping::default(), &parameters()).map(drop)
+    open::<()>(&devices.parse()?, kernel, &tuning, Grouping::default(), &parameters()).map(drop)
 }
 
 #[test]
@@ -103,11 +103,11 @@ fn several_devices_that_are_not_there_are_errors() {
 
 #[test]
 fn wrong_parameters_are_errors_for_every_device() {
-    for device in ["auto", "native", "gpu", "nowhere"] {
+    let nowhere = DeviceSelector::Name("nowhere".into());
+    for device in [DeviceSelector::Auto, DeviceSelector::Native, DeviceSelector::Gpu, nowhere] {
         for (block_size, width) in [(0, 48), (18, 48), (68, 48), (16, 0), (16, 40_000)] {
             let p = Parameters { block_size, width, ..parameters() };
-            let error =
-                open_device(&device.parse().unwrap(), Kernel::Auto, &Tuning::default(), &p).err().unwrap();
+            let error = open_device(&device, Kernel::Auto, &Tuning::default(), &p).err().unwrap();
             let expected = match block_size {
                 16 => matches!(error, SetupError::FrameSize { .. }),
                 _ => matches!(error, SetupError::BlockSize { size, .. } if size == block_size),

@@ -179,7 +179,7 @@ fn every_device_and_split_has_the_same() {
     );
     let all = devices.iter().map(|device| device.selector.to_string()).collect::<Vec<_>>().join(",");
     let selectors = devices.into_iter().map(|device| device.selector);
-    let selectors: Vec<_> = selectors.chain([DeviceSelector::Several(all)]).collect();
+    let selectors: Vec<_> = selectors.chain([all.parse().unwrap()]).collect();
     for parameters in [&full, &quarter, &hierarchical] {
         let frames = stream(parameters.width, parameters.height, 5);
         for selector in &selectors {

@@ -114,7 +114,7 @@ fn lists_of_devices_open() {
     let window = Window::symmetric(5, 4).unwrap();
     let parameters = Parameters { prediction: Prediction::Median, ..Parameters::new(61, 47, 8, window) };
     let open = |list: &str| {
-        let Ok(device) = list.parse::<DeviceSelector>();
+        let device: DeviceSelector = list.parse()?;
         backend::open(&device, Kernel::Auto, &Tuning::default(), Grouping::default(), &parameters)
     };
     for list in ["all", "0:0,native", "cpu@0.3,native@0.7", "native,", "native@2"] {
@@ -125,7 +125,7 @@ fn lists_of_devices_open() {
     let has_gpu =
         crate::all_devices().iter().any(|device| device.kind == motion_search::opencl::DeviceKind::Gpu);
     for (list, part) in wrong.iter().filter(|(list, _)| !(has_gpu && list.contains("gpu"))) {
-        let error = open(list).err().expect("an error").to_string();
+        let error = open(list).expect_err("an error").to_string();
         assert!(error.contains(part), "{error}");
     }
 }
@@ -136,7 +136,7 @@ fn a_kernel_that_gains_nothing_by_a_part_of_the_window_is_named() {
     let parameters = Parameters::new(61, 47, 16, Window::symmetric(8, 8).unwrap());
     let grouping = Grouping { split: Split::Candidates, ..Grouping::default() };
     let notices = |list: &str, kernel: Kernel, grouping: Grouping| {
-        let Ok(device) = list.parse::<DeviceSelector>();
+        let device: DeviceSelector = list.parse().unwrap();
         let opened = backend::open(&device, kernel, &Tuning::default(), grouping, &parameters);
         let mut session = opened.expect(list).0;
         let notices = session.take_notices();
@@ -159,7 +159,7 @@ fn a_kernel_that_gains_nothing_by_a_part_of_the_window_is_named() {
     // A device by itself has the whole window.
     assert_eq!(notices("native,", Kernel::Elimination, grouping), []);
     let opened = backend::open::<()>(
-        &DeviceSelector::Several("native,".into()),
+        &"native,".parse().unwrap(),
         Kernel::Auto,
         &Tuning::default(),
         grouping,

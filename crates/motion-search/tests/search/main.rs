@@ -2,6 +2,7 @@
 //! them chooses as it says.
 
 mod backend;
+mod conversions;
 mod costs;
 mod group;
 mod in_flight;
@@ -22,6 +23,7 @@ mod small_frames;
 mod tables;
 #[cfg(feature = "opencl")]
 mod tuning;
+mod types;
 
 /// Every OpenCL device that is wanted, with what is compiled for it kept.
 #[cfg(feature = "opencl")]

@@ -71,9 +71,8 @@ fn searches_on_devices() {
 #[test]
 fn what_chooses_devices_and_kernels() {
     for name in ["missing", "9:9", "native", "all", "cpu,cpu"] {
-        fails(name, backend::find_opencl(&DeviceSelector::from(name)), |error| {
-            matches!(error, SetupError::NoSuchDevice { .. })
-        });
+        let found = name.parse().and_then(|device: DeviceSelector| backend::find_opencl(&device));
+        fails(name, found, |error| matches!(error, SetupError::NoSuchDevice { .. }));
     }
     // The choice is between a GPU and the CPU only for a kernel that both have.
     for kernel in [Kernel::Exhaustive, Kernel::Tiled, Kernel::ThreeStepNaive] {

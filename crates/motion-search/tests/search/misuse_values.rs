@@ -23,7 +23,7 @@ fn small() -> Frame {
 }
 
 fn deep() -> Frame {
-    Frame::deep_from_fn(10, (16, 12), |_, _| 0)
+    Frame::deep_from_fn(16, 12, 10, |_, _| 0)
 }
 
 #[test]

@@ -228,7 +228,7 @@ fn no_field_is_lost_when_a_device_fails() {
 #[test]
 fn references_that_cannot_be_are_refused() {
     for (backward, forward) in [(0, 0), (5, 0), (1, 5)] {
-        let error = Native::new(parameters(References { backward, forward })).err().expect("an error");
+        let error = Native::new(parameters(References { backward, forward })).expect_err("an error");
         assert!(matches!(error, SetupError::References { .. }), "{error}");
         assert!(error.to_string().contains("at most 4 each way"), "{error}");
     }

@@ -470,7 +470,7 @@ pub fn draw(
         let (made, halved) = (made.view(), [sampling.halved_x, sampling.halved_y].map(i32::from));
         let pixel = sampling.pixel() as i32;
         let last = [made.width() as i32 / pixel - 1, made.height() as i32 - 1];
-        Frame::deep_from_fn(made.format().depth(), made.size(), |column, y| {
+        Frame::deep_from_fn(made.width(), made.height(), made.format().depth(), |column, y| {
             let [column, y] = [column, y].map(|at| at as i32);
             let [x, component] = [column / pixel, column % pixel];
             let mut sample = made.sample(column, y);

@@ -333,7 +333,7 @@ mod tests {
         // 16 * 1 - 1 in sixteenths, rounded down.
         assert_eq!(variance(&Frame::from_fn(4, 4, |x, y| u8::from((x, y) == (0, 0)))), 0);
         // The most that there is, in units of ten bits.
-        let deep = Frame::deep_from_fn(16, (64, 64), |x, _| if x < 32 { 0 } else { 65535 });
+        let deep = Frame::deep_from_fn(64, 64, 16, |x, _| if x < 32 { 0 } else { 65535 });
         let change = |p| Parameters { bit_depth: 16, block_size: 64, ..p };
         assert_eq!(
             costs_of(CostKind::Variance, change, [&deep, &deep], 0, (0, 0)),

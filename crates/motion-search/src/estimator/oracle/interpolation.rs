@@ -3,6 +3,7 @@
 use crate::estimator::FrameView;
 
 /// A frame between its samples: that of the endlessly repeated frame.
+#[derive(Debug)]
 pub struct Interpolated {
     size: (usize, usize),
     /// The points at whole and half samples, two a sample on each axis, [`MARGIN`] samples beyond the frame.

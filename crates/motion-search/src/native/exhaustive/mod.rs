@@ -152,7 +152,7 @@ impl<C: TileCost> TileScratch<C> {
             let task = task_of(block, tile, start);
             engine.run(ComputeTile::<C> { task, layout: tile.layout, costs: &mut self.part });
             for (sum, cost) in sums.iter_mut().zip(self.part.as_flattened()) {
-                // Past the tile's columns there is anything.
+                // A row of costs is wider than the tile: the numbers past its columns mean nothing, and may overflow.
                 *sum = sum.wrapping_add((*cost).into());
             }
         }

@@ -39,7 +39,7 @@ impl RefinementShape {
             ..=16 => 32,
             _ => GROUP_ITEMS,
         };
-        let advice = "choose sub-sample=none, or device native";
+        let advice = "search whole samples, or choose device native";
         let largest = build.device.largest_group;
         let items = wanted.min(largest / AROUND * AROUND);
         if items == 0 {

@@ -1,6 +1,6 @@
 //! Hierarchical search, one sample, one candidate and one cell at a time.
 //!
-//! `docs/algorithms.md` defines the passes that the comments here number. Each pass makes new values of all cells from
+//! [`algorithms`](motion_base::algorithms) defines the passes that the comments here number. Each pass makes new values of all cells from
 //! those of the passes before it, so the order of the cells does not matter.
 
 mod blocks;

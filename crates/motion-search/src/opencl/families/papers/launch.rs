@@ -48,7 +48,7 @@ impl JobLauncher {
             Launch::OutOfOrder if !build.device.out_of_order => {
                 return Err(build.unsupported(
                     "its queues run launches only in order".into(),
-                    "choose the tuning launch=once or launch=queues, which work on every device",
+                    "choose the launches once or queues in the tuning, which work on every device",
                 ));
             }
             Launch::OutOfOrder => (vec![queue(QueueKind::Unordered)?], launches),

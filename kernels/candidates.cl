@@ -15,10 +15,7 @@
 #define JUMPS 1
 #endif
 
-// The largest difference between two neighbours' vectors that counts, in quarter samples.
-#ifndef MOST_DIFFERENCE
-#define MOST_DIFFERENCE 48
-#endif
+// -D MOST_DIFFERENCE: the largest difference between two neighbours' vectors that counts, in quarter samples.
 
 // Columns and rows of cells of a group.
 #ifndef GROUP_COLUMNS

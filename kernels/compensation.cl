@@ -3,6 +3,8 @@
 // docs/algorithms.md defines it. The cells of prediction.cl are those between the centres of blocks here: each is predicted by
 // the vectors of the four blocks around it, whose windows overlap there.
 
+// Names in capitals that no kernel file defines are constants of motion-frames' `interpolation/rules.rs`, which says what they are.
+
 #include "common.cl"
 #include "points.cl"
 #include "prediction.cl"

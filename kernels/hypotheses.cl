@@ -6,15 +6,8 @@
 //   weights  for each block HYPOTHESES times MATCHES times four numbers: those of its different vectors, of each of their matches
 //            the weights in the four cells
 
-// The vectors around a block: those of the blocks around it row by row, and of the four coarse blocks whose centres are on
-// either side.
-#define FINE 9
-#define HYPOTHESES (FINE + 4)
-
-// From this badness on coarse vectors count, with one more of MOST_COARSE parts for every 1 << BADNESS_SHIFT.
-#define COARSE_BADNESS 1024
-#define BADNESS_SHIFT 6
-#define MOST_COARSE 16
+// The vectors around a block, HYPOTHESES of them, are FINE ones, those of the blocks around it row by row, and those of the four
+// coarse blocks whose centres are on either side.
 
 #ifndef HIGH
 #define HIGH 0

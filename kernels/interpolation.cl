@@ -16,6 +16,8 @@
 //   chroma      with -D COMPONENTS: both components of a pixel at half of luma's size, eight bits, row by row without a margin
 //   chosen      a PhaseVector of block (column, row) at row * columns + column
 
+// Names in capitals that no kernel file defines are constants of motion-frames' `interpolation/rules.rs`, which says what they are.
+
 #include "common.cl"
 #include "points.cl"
 
@@ -38,30 +40,6 @@
 #ifndef HIGH
 #define HIGH 0
 #endif
-
-// What a level of difference in chroma costs.
-#define CHROMA_COST 4
-
-// The largest component of a vector, in half samples.
-#define LONGEST 2048
-
-// The largest difference of a vector to a neighbour that counts, in half samples.
-#define MOST_DIFFERENCE 32
-
-// What half a sample of that difference costs.
-#define SMOOTHNESS 4
-
-// What a vector costs that is not zero.
-#define MOTION_COST 192
-
-// A block stands still if at least STILL_SAMPLES of its samples are still detail: they, those to their right and those below
-// differ by at most STILL_DIFFERENCE between both frames, and they differ by at least STILL_DETAIL from one of these.
-#define STILL_SAMPLES 8
-#define STILL_DIFFERENCE 4
-#define STILL_DETAIL 64
-
-// The luma samples that a projected block must share with a block of the grid.
-#define LEAST_OVERLAP 16
 
 // The vectors that a block chooses from: its own and those of eight neighbours in each field, and zero.
 #define AROUND 9

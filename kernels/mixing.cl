@@ -3,16 +3,12 @@
 // docs/algorithms.md defines it, hypotheses.cl the layout of what weighting.cl has written. The cells of prediction.cl are
 // blocks here.
 
+// Names in capitals that no kernel file defines are constants of motion-frames' `interpolation/rules.rs`, which says what they are.
+
 #include "common.cl"
 #include "points.cl"
 #include "prediction.cl"
 #include "hypotheses.cl"
-
-// 7 times the windows of coarse vectors and their parts is divided by 1 << COARSE_BITS, and a spatial weight times that of a
-// match by 1 << WEIGHT_BITS, or twice that where ends also predict alone. The sum of what is weighted then needs 24 bits with
-// samples of eight bits, and 32 with 16.
-#define COARSE_BITS 7
-#define WEIGHT_BITS 6
 
 // Luma samples of a sample on an axis, of which a block has `length`.
 #define FINER(length) (SIDE / (length))

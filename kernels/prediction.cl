@@ -26,9 +26,8 @@
 // How far outside a frame a position still counts as inside: half a luma sample of a halved plane.
 #define TOLERANCE (UNITS / 2)
 
-// The most by which a sample at the end of a vector may lie outside the range of the other end and of the two samples at the
-// place that the vector is for.
-#define MOST_BEYOND (8u << (DEPTH - 8))
+// MOST_BEYOND for samples of DEPTH bits.
+#define DEEP_MOST_BEYOND ((uint)MOST_BEYOND << (DEPTH - 8))
 
 #if LUMA
 #if DEPTH == 8
@@ -77,10 +76,10 @@ static inline void read_row(__global const source_t *planes, FrameShape f, Plane
 }
 #endif
 
-// A sample at an end of a vector, brought to MOST_BEYOND outside the range of `least`, `largest` and the other end.
+// A sample at an end of a vector, brought to DEEP_MOST_BEYOND outside the range of `least`, `largest` and the other end.
 static inline uint within(uint sample, uint least, uint largest, uint other)
 {
-    return clamp(sample, sub_sat(min(least, other), MOST_BEYOND), max(largest, other) + MOST_BEYOND);
+    return clamp(sample, sub_sat(min(least, other), DEEP_MOST_BEYOND), max(largest, other) + DEEP_MOST_BEYOND);
 }
 
 // Predicts a cell's row whose first pixel is `pixel`, in 64ths of a sample. `both` is the weight of the previous frame where

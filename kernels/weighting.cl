@@ -10,6 +10,8 @@
 //
 // hypotheses.cl has the layout of what they write.
 
+// Names in capitals that no kernel file defines are constants of motion-frames' `interpolation/rules.rs`, which says what they are.
+
 #include "common.cl"
 #include "points.cl"
 #include "hypotheses.cl"
@@ -24,23 +26,10 @@
 #define LANES 8
 #endif
 
-// What is added to the difference of a match before it is compared with others; and 3/4 of the badness.
-#define SOFTNESS 256
-
 // The candidates of a coarse block: the vectors of the first blocks of the coarse blocks up to COARSE_REACH away on each axis,
 // and zero.
-#define COARSE_REACH 2
 #define COARSE_SIDE (2 * COARSE_REACH + 1)
 #define COARSE_CANDIDATES (COARSE_SIDE * COARSE_SIDE + 1)
-
-// Squares of 8 x 8 samples on each axis in which a coarse vector is compared.
-#define COARSE_SQUARES 3
-
-// Coarse vectors, and the vectors around a cell, are compared in every second row; the sums count as often.
-#define ROW_STEP 2
-
-// What half a sample of a coarse vector costs.
-#define COARSE_LENGTH 8
 
 // The sum of absolute differences at both ends of a vector over 8 x 8 samples from `place` on, in every row of `step`, `step`
 // times.
@@ -73,17 +62,6 @@ static inline uint brightness_difference(__global const uchar *previous, __globa
     }
     return ROW_STEP * abs_diff(starts, ends);
 }
-
-// What is added to the difference of the start of a vector with the frame before, and of its end with the frame after.
-#define LONE_COST 256
-
-// How much an end counts alone: at most MOST_LONE, from a difference of both ends on with one more for every 1 << LONE_SHIFT; and
-// at most one for every 1 << FOUND_SHIFT by which the search found what is left out in the other frame at less than FOUND_COST.
-#define MOST_LONE 16
-#define LONE_DIFFERENCE 128
-#define LONE_SHIFT 5
-#define FOUND_COST 4096
-#define FOUND_SHIFT 7
 
 // The same between the start of a vector and where it comes from in the frame before.
 static inline uint start_difference(__global const uchar *before, __global const uchar *previous, FrameShape f, int2 place,

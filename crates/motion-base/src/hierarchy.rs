@@ -17,6 +17,10 @@ pub const COARSEST_RANGE: i32 = 8;
 pub const NEIGHBOURS: [(i32, i32); 8] =
     [(0, -1), (0, 1), (-1, 0), (1, 0), (-1, -1), (1, -1), (-1, 1), (1, 1)];
 
+/// The longest distance between the vectors of neighbours that costs more than a shorter one, on level 0 and on each coarser
+/// level, in quarter samples: motion may end at the edge of an object.
+pub const MOST_DISTANCES: [i16; 2] = [24, 48];
+
 /// The most candidates that are compared for a cell of level 0 in so many iterations.
 #[inline]
 pub const fn most_candidates(has_jumps: bool, iterations: usize) -> usize {

@@ -24,7 +24,7 @@ mod patches;
 mod phase;
 mod projection;
 mod row_sums;
-mod rules;
+pub(crate) mod rules;
 mod search_input;
 mod small_objects;
 mod starts;

@@ -2,6 +2,8 @@
 
 use motion_gpu::program;
 
+use crate::interpolation::rules;
+
 /// Files that others include.
 const INCLUDED: [(&str, &str); 4] = [
     ("common.cl", include_str!("../../kernels/common.cl")),
@@ -21,7 +23,7 @@ pub enum KernelFile {
 }
 
 impl KernelFile {
-    /// The file, with the included files in the place of the lines that include them.
+    /// The constants of the definition, then the file, with the included files in the place of the lines that include them.
     pub fn source(self) -> String {
         let text = match self {
             Self::Interpolation => include_str!("../../kernels/interpolation.cl"),
@@ -30,6 +32,6 @@ impl KernelFile {
             Self::Mixing => include_str!("../../kernels/mixing.cl"),
             Self::SearchFrame => include_str!("../../kernels/search_frame.cl"),
         };
-        program::with_included(text, &INCLUDED)
+        rules::constants_for_kernels() + &program::with_included(text, &INCLUDED)
     }
 }

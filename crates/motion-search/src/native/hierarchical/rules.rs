@@ -1,7 +1,7 @@
 //! What the levels of a pyramid are, and how they are searched.
 
 use crate::native::hierarchical::grid::CellGrid;
-use motion_base::hierarchy::{CELL, Preset};
+use motion_base::hierarchy::{CELL, MOST_DISTANCES, Preset};
 use motion_base::pyramid::planes::LevelLayout;
 
 /// Vectors reach this far beyond the frame, from the centre of a cell.
@@ -47,7 +47,7 @@ impl LevelRules {
             cut: preset.cuts[usize::from(!is_finest)],
             jumps: !is_finest || preset.jumps_on_finest,
             iterations: preset.iterations[usize::from(!is_finest)],
-            most_distance: if is_finest { 24 } else { 48 },
+            most_distance: MOST_DISTANCES[usize::from(!is_finest)],
             brightness_of_vectors: !is_finest || is_coarsest,
             both_ways: index >= preset.checked_from,
         }

@@ -10,7 +10,7 @@ use super::super::kernel_family::{BuildContext, KernelFamily, LaunchRequest, int
 use super::pyramid::{LevelArg, Pass, PyramidMaker, SlotPlan};
 use crate::estimator::{Grid, SetupError};
 use crate::opencl::kernel_file::KernelFile;
-use motion_base::hierarchy::{CELL, Preset};
+use motion_base::hierarchy::{CELL, MOST_DISTANCES, Preset};
 use motion_gpu::launcher::{self, Arg, Buffer, Queue};
 
 /// Cells on a side of the tiles of `check_level`, `smooth` and the others with fields in local memory.
@@ -147,7 +147,7 @@ impl LevelLaunches {
         let (level, is_finest) = (plan.levels()[number], number == 0);
         let directions = if number >= preset.checked_from { 2 } else { 1 };
         let costs = search_options(plan, preset, number);
-        let differences = if is_finest { 24 } else { 48 };
+        let differences = MOST_DISTANCES[usize::from(!is_finest)];
         let jumps = i32::from(!is_finest || preset.jumps_on_finest);
         let level_size = level.size_in_cells().map(|side| side as usize);
         let kernel = |name, SearchShape { columns, rows, items }: SearchShape| {

@@ -3,7 +3,7 @@
 use super::cells::{CellIndex, CellVector, Cells};
 use crate::estimator::Frame;
 use crate::estimator::oracle::interpolation::Interpolated;
-use motion_base::hierarchy::{CELL, NEIGHBOURS, Preset};
+use motion_base::hierarchy::{CELL, MOST_DISTANCES, NEIGHBOURS, Preset};
 
 const SIDE: i32 = CELL as i32;
 
@@ -148,8 +148,7 @@ impl SearchLevel {
         vector: CellVector,
         neighbours: &[CellVector; 8],
     ) -> i32 {
-        // A longer distance costs no more: motion may end at the edge of an object.
-        let longest = if self.is_finest { 24 } else { 48 };
+        let longest = MOST_DISTANCES[usize::from(!self.is_finest)].into();
         let weighted = weights(&self.means, at).zip(neighbours);
         let sum: i32 = weighted.map(|(weight, &other)| weight * vector.distance(other).min(longest)).sum();
         self.smoothness[at] * sum

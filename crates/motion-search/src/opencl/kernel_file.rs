@@ -43,7 +43,7 @@ impl KernelFile {
             Self::Reduce => include_str!("../../kernels/papers/reduce.cl"),
             Self::TwoPass => include_str!("../../kernels/papers/two_pass.cl"),
             Self::Tiled => include_str!("../../kernels/tiled.cl"),
-            Self::Elimination => include_str!("../../kernels/papers/elimination.cl"),
+            Self::Elimination => include_str!("../../kernels/elimination.cl"),
             Self::ThreeStep => include_str!("../../kernels/three_step.cl"),
             Self::ThreeStepSamples => include_str!("../../kernels/papers/three_step.cl"),
             Self::SubSample => include_str!("../../kernels/sub_sample.cl"),

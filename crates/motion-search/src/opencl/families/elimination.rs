@@ -1,4 +1,4 @@
-//! Elimination on a device (`kernels/papers/elimination.cl`): the sums of the reference, and how the search is
+//! Elimination on a device (`kernels/elimination.cl`): the sums of the reference, and how the search is
 //! divided for a device and a window.
 //!
 //! Memory on the device besides the frames and the vectors: eight bytes a sample of a frame with its

@@ -34,8 +34,8 @@
 //
 // A group may have any number of items. RUN is at most 32.
 
-#include "../common.cl"
-#include "../groups.cl"
+#include "common.cl"
+#include "groups.cl"
 
 // Bits of the largest sample.
 #ifndef DEPTH

@@ -56,7 +56,7 @@ pub fn denoise(
     }
     let mut predictions = Vec::new();
     for reference in references {
-        predictions.push(Prediction::new(&blocks, &luma, &chroma, reference)?);
+        predictions.push(Prediction::new(&blocks, &luma, reference)?);
     }
     noise.follow(&blocks, (&luma, &chroma), &predictions);
     let (mut of_luma, mut of_chroma) = (Vec::new(), Vec::new());

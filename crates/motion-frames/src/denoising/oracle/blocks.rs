@@ -104,7 +104,7 @@ impl LumaBlock {
             samples += 1;
             sum += sample;
             squares += sample * sample;
-            if x as usize % BLOCK > 0 {
+            if !(x as usize).is_multiple_of(BLOCK) {
                 steps += u64::from(luma.sample(x - 1, y)).abs_diff(sample).pow(2);
             }
         }

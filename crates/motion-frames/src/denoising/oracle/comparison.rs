@@ -121,7 +121,7 @@ impl Comparison {
                 *levels = [None; LEVELS + 1];
             }
         }
-        let lost = if all == 0 { 0 } else { 256 * lost / all };
+        let lost = (256 * lost).checked_div(all).unwrap_or(0);
         Self { estimates, frame, trust, areas: of_areas, lost, is_clean, has_bars }
     }
 

@@ -3,7 +3,7 @@
 use super::super::limits::LIGHT;
 use super::super::reference::Reference;
 use super::super::rules::{BLOCK, NOISE_GAINS, SAMPLES, SEARCHED_SAMPLES};
-use super::blocks::{Blocks, ChromaBlock, LumaBlock};
+use super::blocks::{Blocks, LumaBlock};
 use crate::compensation::{CompensationError, Sampling};
 use crate::interpolation::oracle::chroma_sample;
 use motion_base::{Frame, FrameView, MotionVector};
@@ -57,7 +57,6 @@ impl Prediction {
     pub fn new(
         blocks: &Blocks<'_>,
         of_luma: &[LumaBlock],
-        of_chroma: &[ChromaBlock],
         reference: &Reference<'_>,
     ) -> Result<Self, CompensationError> {
         let ends = ends(blocks, reference.vectors)?;
@@ -74,8 +73,10 @@ impl Prediction {
             }
             luma.push(error);
         }
-        for block in 0..of_chroma.len() {
-            chroma.push(chroma_error(blocks, block, &planes, ends[block]));
+        if blocks.has_chroma() {
+            for (block, &end) in ends.iter().enumerate() {
+                chroma.push(chroma_error(blocks, block, &planes, end));
+            }
         }
         let flickers = 2 * changed > blocks.count();
         Ok(Self { offset: reference.offset, planes, luma, chroma, flickers })

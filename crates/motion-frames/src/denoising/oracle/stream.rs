@@ -125,7 +125,8 @@ impl StreamNoise {
             if !of_block.is_flat() {
                 noise.luma = worthwhile(cut_off(known, of_block, self.depth));
             }
-            if !chroma.is_empty() && !(of_block.is_flat() && chroma[block].variation == 0) {
+            let is_flat = of_block.is_flat() && chroma.get(block).is_some_and(|chroma| chroma.variation == 0);
+            if !chroma.is_empty() && !is_flat {
                 noise.chroma = worthwhile(known);
             }
             self.blocks[block] = noise;
@@ -163,10 +164,9 @@ fn follow(areas: Areas, of_areas: &mut [Levels], told: &[Comparison]) -> FrameNo
     }
     let mut own = vec![[None; LEVELS]; areas.count()];
     for area in 0..areas.count() {
-        for level in 0..=ALL {
+        for (level, followed) in of_areas[area].iter_mut().enumerate() {
             let least = told.iter().filter_map(|told| told.areas[area][level]).min();
-            let known = of_areas[area][level];
-            of_areas[area][level] = match (known, least) {
+            *followed = match (*followed, least) {
                 (Some(known), Some(told)) if told > known => Some(known + (told - known) / RISE),
                 (Some(known), Some(told)) => Some(known - (known - told) / FALL),
                 (known, told) => known.or(told),

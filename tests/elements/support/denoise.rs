@@ -3,7 +3,7 @@
 use gst_check::Harness;
 use gst_video::{VideoFormat, VideoInfo};
 use motion_frames::compensation::Sampling;
-use motion_frames::denoising::{LumaSlot, NoiseMap, Reference, Strength, oracle, search_parameters};
+use motion_frames::denoising::{LumaSlot, Reference, Strength, oracle, search_parameters};
 use motion_search::estimator::{Frame, References, oracle as search};
 
 pub use super::{ElementBus, address, end, error_text, info as video, pull, push};
@@ -91,7 +91,7 @@ pub fn expected(info: &VideoInfo, frames: &[gst::Buffer], references: References
     let views: Vec<Vec<_>> =
         frames.iter().map(|(planes, _)| planes.iter().map(Frame::view).collect()).collect();
     let luma = &views[0][0];
-    let mut noise = NoiseMap::new(luma.size(), luma.format().depth()).unwrap();
+    let mut noise = oracle::StreamNoise::new(luma.size(), luma.format().depth());
     let expected = |current: usize| {
         let there = |offset: i64| -> Option<(i64, usize)> {
             let at = current.checked_add_signed(offset as isize)?;

@@ -2,10 +2,8 @@
 
 use std::ops::Range;
 
+use super::limits::AREA;
 use super::rules::BLOCK;
-
-/// The blocks of an area on each axis, or a few more.
-const AREA: usize = 8;
 
 /// The areas of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

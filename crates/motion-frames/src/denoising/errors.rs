@@ -20,12 +20,6 @@ impl<T: Copy + Default + Send + Sync> Errors<T> {
         Ok(Self { errors: memory::values("the errors of blocks", blocks * references)?, references })
     }
 
-    /// The same errors as `by_reference`, which has those of all blocks from each frame.
-    pub fn of(blocks: usize, by_reference: &[Vec<T>]) -> Self {
-        let of_block = |block: usize| by_reference.iter().map(move |errors| errors[block]);
-        Self { errors: (0..blocks).flat_map(of_block).collect(), references: by_reference.len() }
-    }
-
     /// Those of a block.
     #[inline(always)]
     pub fn of_block(&self, block: usize) -> &[T] {

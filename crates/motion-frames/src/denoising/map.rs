@@ -4,22 +4,15 @@ use rayon::prelude::*;
 
 use super::areas::Areas;
 use super::errors::{Errors, ReferenceErrors};
+use super::limits::{ALL, FALL, LEVELS, LITTLE, LOST_OF_SCENE, Levels, MORE_LOST, MORE_NOISE, RISE, TRUST};
 use super::noise::{
     ChromaBlock, ChromaError, LowerQuartile, LumaBlock, LumaError, least_noise, with_clipping, worthwhile,
 };
 use super::reference::Reference;
 use super::rules::{BLOCK, NoiseLevel, SAMPLES};
-use super::told::{ALL, LEVELS, LITTLE, Levels, TRUST, Told, ToldOfBlock, level};
+use super::told::{Told, ToldOfBlock, level};
 use motion_base::memory;
 use motion_base::{Parameters, SetupError};
-
-/// Of what is above the known noise of an area this part is added with each frame, of what is below this part subtracted.
-const RISE: u64 = 4;
-const FALL: u64 = 8;
-
-/// An area has its own noise if that is more than `OTHER` times the noise of the frame, or less than the noise of the frame
-/// divided by [`LITTLE`].
-const OTHER: u64 = 4;
 
 /// In clean frames areas seem to have noise by coding: luma less than half a level² of eight bits, and chroma, where luma has
 /// none, less than two.
@@ -27,15 +20,12 @@ fn is_coding([luma, chroma]: [u64; 2], depth: u32) -> bool {
     2 * luma < least_noise(depth) && chroma < 2 * least_noise(depth)
 }
 
-/// The previous frame shows another scene if more than this part of all blocks are lost in it, in 256ths, and more than
-/// as many times those that were lost from frame to frame before.
-const LOST_OF_SCENE: usize = 128;
-const MORE_LOST: usize = 2;
-
-/// The noise of a block, as 64 samples have it.
+/// The noise of a block of 8 x 8 luma samples: 64 times its variance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct BlockNoise {
+pub struct BlockNoise {
+    /// That of luma.
     pub luma: u64,
+    /// That of chroma, of all its planes together; 0 without chroma.
     pub chroma: u64,
 }
 
@@ -124,10 +114,7 @@ impl NoiseMap {
     /// # Errors
     /// [`SetupError::FrameSize`] if they are empty or too large; [`SetupError::Memory`] if there is too little.
     ///
-    /// # Panics
-    /// If `depth` is not from 8 to 16.
-    pub fn new(size: (usize, usize), depth: u32) -> Result<Self, SetupError> {
-        assert!((8..=16).contains(&depth), "no samples have {depth} bits");
+    pub(super) fn new(size: (usize, usize), depth: u32) -> Result<Self, SetupError> {
         Parameters::check_frame_size(size)?;
         let areas = Areas::of_frame(size);
         let [luma, chroma] = [Followed::new(areas)?, Followed::new(areas)?];
@@ -136,7 +123,7 @@ impl NoiseMap {
     }
 
     /// Sets whether the noise of the frames from now on is measured, or known.
-    pub fn set_level(&mut self, level: NoiseLevel) {
+    pub(super) fn set_level(&mut self, level: NoiseLevel) {
         self.level = level;
     }
 
@@ -155,7 +142,7 @@ impl NoiseMap {
     }
 
     /// Forgets the noise of the frames up to now.
-    pub fn restart(&mut self) {
+    pub(super) fn restart(&mut self) {
         self.luma.restart();
         self.chroma.restart();
         self.lost = [0; 2];
@@ -193,8 +180,8 @@ impl NoiseMap {
         &self.blocks[y / BLOCK * columns + column]
     }
 
-    /// The noise of the blocks of the last frame.
-    pub(super) fn blocks(&self) -> &[BlockNoise] {
+    /// The noise of the blocks of the last frame, row by row.
+    pub fn blocks(&self) -> &[BlockNoise] {
         &self.blocks
     }
 
@@ -326,7 +313,7 @@ impl Followed {
     fn of_area(&self, area: usize, level: usize) -> Option<u64> {
         let of_frame = self.of_frame(level);
         let noise = self.areas[area][level].or(self.areas[area][ALL])?;
-        (LITTLE * noise < of_frame || noise > OTHER * of_frame).then_some(noise)
+        (LITTLE * noise < of_frame || noise > MORE_NOISE * of_frame).then_some(noise)
     }
 
     /// The noise of a level of the frame.

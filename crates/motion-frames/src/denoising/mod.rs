@@ -9,6 +9,7 @@
 mod areas;
 mod denoiser;
 mod errors;
+mod limits;
 mod map;
 mod mean;
 mod measure;
@@ -21,6 +22,6 @@ mod told;
 mod weights;
 
 pub use denoiser::Denoiser;
-pub use map::NoiseMap;
+pub use map::{BlockNoise, NoiseMap};
 pub use reference::{LumaSlot, Reference};
 pub use rules::{MOST_REFERENCES, NoiseLevel, NoiseLevelError, Strength, search_parameters};

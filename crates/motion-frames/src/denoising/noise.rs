@@ -1,26 +1,7 @@
 //! What blocks tell about noise.
 
+use super::limits::{CLIPPED, EVEN, FOUND, LEAST, LEFT, LIGHT, LOSS, MORE_TEXTURE, TEXTURE};
 use super::rules::SAMPLES;
-
-/// A block whose texture has as many times the variance of the noise must be found by the search.
-const TEXTURE: u64 = 16;
-
-/// Such a block is found if its texture has at least as many times the variance of the difference.
-const FOUND: u64 = 4;
-
-/// A block whose difference has more than as many times its own variance is not found either: the other block has more
-/// texture.
-const OTHER: u64 = 4;
-
-/// The difference of two means has other reasons than noise if its square is more than as many times what noise makes of
-/// it.
-const MEANS: u64 = 16;
-
-/// As many halves of what linear interpolation seems to lose are no noise: where samples change fast, it loses more.
-const LOSS: u64 = 3;
-
-/// Noise of less is none: a twelfth of the square of a level, which is what rounding makes.
-const LEAST: u64 = SAMPLES / 12;
 
 /// What the samples of luma are in a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -127,9 +108,9 @@ impl LumaBlock {
             return false;
         }
         let is_texture = self.variation >= TEXTURE * noise
-            || difference > OTHER * most_noise(self.variation, self.samples(), depth);
+            || difference > MORE_TEXTURE * most_noise(self.variation, self.samples(), depth);
         // Where a whole area is lost, its texture seems to be its noise. But noise has no structure, unless it is coarse.
-        let is_coarse_noise = sure.is_some_and(|sure| difference <= 2 * OTHER * sure);
+        let is_coarse_noise = sure.is_some_and(|sure| difference <= 2 * MORE_TEXTURE * sure);
         let is_structure = !is_coarse_noise
             && self.structure >= self.variation * 3 / 4
             && self.variation > least_noise(depth);
@@ -181,7 +162,7 @@ impl LumaError {
 
     /// Whether the brightness of the block has changed.
     pub fn is_of_other_light(&self) -> bool {
-        SAMPLES * (self.sum - self.variation) > MEANS * self.variation
+        SAMPLES * (self.sum - self.variation) > LIGHT * self.variation
     }
 
     /// The squared difference; if light `flickers`, without that of the means.
@@ -267,10 +248,6 @@ pub(super) fn noise_of(told: &mut [u64], quartile: LowerQuartile) -> Option<u64>
     (!told.is_empty()).then(|| *told.select_nth_unstable(at).1 * 256 / quartile.0)
 }
 
-/// All that blocks tell is noise if 15 of 16 tell at most as many times what the lower quartile of them tells. With noise
-/// blurred by 1.5 samples they tell 3 times as much; where textures are not found, and in what coding leaves, 7 times and more.
-const EVEN: u64 = 5;
-
 /// Whether all that blocks of a frame tell is noise, however coarse.
 pub(super) fn are_even(told: &mut [u64]) -> bool {
     let (quarter, most) = (told.len() / 4, told.len() * 15 / 16);
@@ -301,13 +278,6 @@ pub(super) fn are_alike(told: &[u64], noise: u64, samples: u64, little: u64) -> 
 pub(super) fn worthwhile(noise: u64) -> u64 {
     if noise < LEAST { 0 } else { noise }
 }
-
-/// What is left of the variance of noise where its lower or upper half is cut off, in 256ths: for means that are 0, 1, …
-/// quarters of the noise's deviation away from the limit.
-const CLIPPED: [u64; 12] = [0, 54, 107, 150, 183, 207, 226, 238, 246, 250, 253, 256];
-
-/// The same for means in quarters of the deviation that is left. Below two quarters it cannot be told.
-const LEFT: [u64; 12] = [0, 12, 49, 102, 154, 192, 218, 234, 244, 250, 253, 256];
 
 /// The value of `table` for the mean of `block` and the deviation of `noise`.
 fn part_left(table: &[u64; 12], noise: u64, block: &LumaBlock, depth: u32) -> u64 {

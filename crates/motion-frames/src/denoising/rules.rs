@@ -27,7 +27,7 @@ pub(super) const NOISE_GAINS: [[u16; 4]; 4] =
 
 /// How much noise is taken out: what the variance of the estimated noise is multiplied with, in 64ths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Strength(u32);
+pub struct Strength(pub(super) u32);
 
 impl Strength {
     /// The strength nearest to `factor`, from 0 to 16.
@@ -47,7 +47,7 @@ impl Strength {
 
 /// The noise of a stream: it is measured, or known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct NoiseLevel(Option<u32>);
+pub struct NoiseLevel(pub(super) Option<u32>);
 
 /// A noise level that is no number from 0 to [`NoiseLevel::MOST`].
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
@@ -80,7 +80,7 @@ impl NoiseLevel {
 
 /// The most samples of a frame that is searched: 480 x 270 and a few more. With four times as many the search takes four
 /// times as long, for little.
-const SEARCHED_SAMPLES: usize = 1 << 17;
+pub(super) const SEARCHED_SAMPLES: usize = 1 << 17;
 
 /// How often frames of this size are halved for the search.
 pub(super) fn halvings(size: (usize, usize)) -> u32 {

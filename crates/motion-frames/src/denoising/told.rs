@@ -2,6 +2,10 @@
 
 use super::areas::Areas;
 use super::errors::ReferenceErrors;
+use super::limits::{
+    ALL, BARS, LEAST_OF_AREA, LEAST_OF_LEVEL, LEVELS, LITTLE, LOST, Levels, MOST_ASKED, MOST_OF_LEVEL,
+    REPEATS, TRUST,
+};
 use super::noise::{
     LowerQuartile, LumaBlock, LumaError, are_alike, are_even, are_of_one_kind, noise_of, per_sample,
 };
@@ -9,45 +13,10 @@ use super::rules::SAMPLES;
 use motion_base::SetupError;
 use motion_base::memory;
 
-/// Brightness is divided into as many levels, each with its own noise.
-pub(super) const LEVELS: usize = 8;
-
-/// The place of all levels together, behind them.
-pub(super) const ALL: usize = LEVELS;
-
-/// A level of an area, or all of it, has its own estimate if at least as many blocks tell it.
-const LEAST_OF_AREA: usize = 16;
-
-/// A level of the frame.
-const LEAST_OF_LEVEL: usize = 64;
-
 /// Whether every second one of so many blocks is asked, as they are enough.
 fn are_halved(blocks: usize) -> bool {
-    blocks > 1 << 13
+    blocks > MOST_ASKED
 }
-
-/// The noise of a level of the frame is at most as many times that of the frame: in a frame without noise a level whose
-/// blocks all move would seem to have some.
-const MOST_OF_LEVEL: u64 = 16;
-
-/// Differences tell no noise where the search has lost more than this part of the blocks.
-const LOST: usize = 4;
-
-/// What the frame tells counts in full, which is this, if the search has lost at most 3 of 16 blocks, and not at all if it
-/// has lost 4.
-pub(super) const TRUST: u64 = 256;
-
-/// A frame of which more than this part of the blocks repeats the other frame is clean.
-const REPEATS: usize = 4;
-
-/// A frame of which at least this part of the blocks is flat and repeats the other frame has bars.
-const BARS: usize = 32;
-
-/// Blocks of an area are alike if all tell less than this part of the noise of the frame: they have none.
-pub(super) const LITTLE: u64 = 16;
-
-/// The noise of each level of brightness, and of all.
-pub(super) type Levels = [Option<u64>; LEVELS + 1];
 
 /// What luma, or chroma, tells in comparison with one other frame. Its memory is used for all frames.
 #[derive(Default)]

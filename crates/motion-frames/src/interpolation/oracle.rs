@@ -8,9 +8,9 @@ pub use searched::{search_and_interpolate, search_and_interpolate_with_neighbour
 pub use small_objects::{correct, draw};
 
 use super::rules::{
-    BLOCK, CHROMA_COST, HalfVector, LEAST_OVERLAP, MOST_BEYOND, MOTION_COST, SMOOTHNESS, STILL_DETAIL,
-    STILL_DIFFERENCE, STILL_SAMPLES, TOLERANCE, block_of, check_field, grid, halved, halvings, is_like_luma,
-    window,
+    BLOCK, CHROMA_COST, HalfVector, LEAST_OVERLAP, LONGEST, MOST_BEYOND, MOST_DIFFERENCE, MOTION_COST,
+    SMOOTHNESS, STILL_DETAIL, STILL_DIFFERENCE, STILL_SAMPLES, TOLERANCE, block_of, check_field, grid,
+    halved, halvings, is_like_luma,
 };
 use super::{FrameFormat, FrameQuality, Phase};
 use crate::compensation::Sampling;
@@ -158,13 +158,30 @@ impl PairTime {
     }
 }
 
+/// A vector that was found in frames halved so often, in 1/32 sample of these, in half samples of the frame; halves are rounded
+/// up.
+fn in_half_samples(vector: MotionVector, halvings: u32) -> HalfVector {
+    let axis = |length: i16| {
+        let length = i32::from(length) << halvings;
+        (length + 8).div_euclid(16).clamp(-LONGEST, LONGEST) as i16
+    };
+    HalfVector { x: axis(vector.x), y: axis(vector.y) }
+}
+
+/// By how much two vectors differ on both axes together, as far as it counts.
+fn differ(one: HalfVector, other: HalfVector) -> u32 {
+    let across = i32::from(one.x) - i32::from(other.x);
+    let down = i32::from(one.y) - i32::from(other.y);
+    (across.unsigned_abs() + down.unsigned_abs()).min(MOST_DIFFERENCE)
+}
+
 /// For each block the vector of a pair of frames that goes through it at `time`.
 fn project((width, height): (usize, usize), field: &[MotionVector], time: PairTime) -> Vec<HalfVector> {
     let halvings = halvings(width, height);
     let columns = halved(width, halvings).div_ceil(BLOCK);
     let sources = blocks((width, height)).map(|(column, row)| {
         let found = field[(row >> halvings) * columns + (column >> halvings)];
-        let vector = HalfVector::found(found, halvings);
+        let vector = in_half_samples(found, halvings);
         // Where the block of the first frame is at the time, in whole samples.
         let moved = |block: usize, length: i16| (BLOCK * block) as i32 + (-time.ends(length)[0] >> 2);
         (found.cost, vector, (moved(column, vector.x), moved(row, vector.y)))
@@ -207,7 +224,7 @@ fn choose(
         let cost = |vector: HalfVector| {
             let place = [column, row].map(|at| (BLOCK * at) as i32);
             let difference = block_difference(luma, place, vector, time);
-            let differences: u32 = similar.iter().map(|&other| vector.difference(other)).sum();
+            let differences: u32 = similar.iter().map(|&other| differ(vector, other)).sum();
             let moves = u32::from(vector != HalfVector::default());
             let of_chroma = |pair: &[Frame; 2]| {
                 weighted::chroma_difference(&pair.each_ref().map(Frame::view), (column, row), vector, time)
@@ -359,7 +376,7 @@ fn compensate(planes: &PlanePair<'_>, grid: Grid, vectors: &[HalfVector]) -> Fra
         // Between the centres of two blocks: the number of the second, and the weight of each.
         let between = |at: usize, side: usize| {
             let (second, at) = ((at + side / 2) / side, (at + side / 2) % side);
-            [(second.saturating_sub(1), window(side, at)), (second, window(side, side - 1 - at))]
+            [(second.saturating_sub(1), (2 * (side - at) - 1) as u32), (second, (2 * at + 1) as u32)]
         };
         let sum: u32 = between(y, block_height)
             .into_iter()

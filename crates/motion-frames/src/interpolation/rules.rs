@@ -195,13 +195,6 @@ impl HalfVector {
         };
         Self { x: half_samples(vector.x), y: half_samples(vector.y) }
     }
-
-    /// How much it differs from `other`: at most [`MOST_DIFFERENCE`] half samples.
-    #[inline(always)]
-    pub fn difference(self, other: Self) -> u32 {
-        let axis = |a: i16, b: i16| (i32::from(a) - i32::from(b)).unsigned_abs();
-        (axis(self.x, other.x) + axis(self.y, other.y)).min(MOST_DIFFERENCE)
-    }
 }
 
 /// The window of a block over `side` samples between its centre and that of the next block, as far as it falls; it rises

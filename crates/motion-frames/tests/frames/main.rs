@@ -4,6 +4,7 @@ mod backend;
 mod compensation;
 mod denoising;
 mod denoising_scenes;
+mod denoising_streams;
 mod interpolated_streams;
 mod interpolation;
 mod misuse;

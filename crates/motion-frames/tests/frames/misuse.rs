@@ -6,7 +6,7 @@ use motion_frames::compensation::{
     self, Compensated, CompensationError, Field, PlaneMut, Sampling, SquaredError, compensate, mse, psnr,
     squared_error, weighted_mean,
 };
-use motion_frames::denoising::{self, Denoiser, MOST_REFERENCES, NoiseMap, Reference, Strength};
+use motion_frames::denoising::{self, Denoiser, MOST_REFERENCES, Reference, Strength};
 use motion_frames::interpolation::{
     self, FrameFormat, FrameMaker, FrameQuality, InterpolationError, Interpolator, Phase, SearchInput,
 };
@@ -114,7 +114,7 @@ fn made_frames() {
         assert!(backend::native_maker(&empty, FrameQuality::Fast, 1).is_err());
         assert!(Denoiser::new(&empty, 1, 2, 1).is_err());
         assert!(interpolation::search_parameters(size.0, size.1).is_err());
-        assert!(NoiseMap::new(size, 8).is_err() && SearchInput::new(size, 1).is_err());
+        assert!(SearchInput::new(size, 1).is_err());
         assert!(denoising::search_parameters(size.0, size.1, References::default()).is_err());
     }
     let no_planes = FrameFormat { samplings: vec![], ..format() };
@@ -173,11 +173,6 @@ fn made_frames() {
 fn denoised_frames() {
     panics("Denoiser::new", || Denoiser::new(&format(), MOST_REFERENCES + 1, 9, 1));
     panics("Denoiser::new", || Denoiser::new(&format(), 1, 0, 1));
-    let map = NoiseMap::new((16, 12), 8).unwrap();
-    panics("NoiseMap::new", || NoiseMap::new((16, 12), 64));
-    panics("luma_deviation", || map.luma_deviation(0, 99));
-    panics("luma_deviation", || map.luma_deviation(16, 0));
-    panics("chroma_deviation", || map.chroma_deviation(99, 99));
     assert!([f64::NAN, -1.0, f64::NEG_INFINITY].into_iter().all(|factor| Strength::new(factor).is_none()));
     let mut denoiser = Denoiser::new(&format(), 1, 2, 1).unwrap();
     let (small, frame) = (Frame::from_fn(8, 8, |_, _| 0), frame());
@@ -186,6 +181,10 @@ fn denoised_frames() {
     let (search_frame, slot) = denoiser.load(&frame.view()).unwrap();
     assert_eq!(search_frame.view().size(), (16, 12));
     let strength = Strength::new(1.0);
+    let map = denoiser.measure(&[frame.view()], &[], strength).unwrap().clone();
+    panics("luma_deviation", || map.luma_deviation(0, 99));
+    panics("luma_deviation", || map.luma_deviation(16, 0));
+    panics("chroma_deviation", || map.chroma_deviation(99, 99));
     let (planes, wrong) = ([frame.view()], [small.view()]);
     let vectors = [MotionVector::default(); 4];
     let reference = |planes, vectors| Reference { slot, planes, vectors, offset: -1 };

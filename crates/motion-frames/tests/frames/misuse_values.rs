@@ -1,7 +1,7 @@
 //! Misuse of the oracles and of what computes values. See `misuse`.
 
 use motion_frames::compensation::{self, CompensationError, Field, Sampling};
-use motion_frames::denoising::{self, MOST_REFERENCES, NoiseMap, Reference, Strength};
+use motion_frames::denoising::{self, MOST_REFERENCES, Reference, Strength};
 use motion_frames::duplicates::DuplicateFinder;
 use motion_frames::interpolation::{self, FrameQuality, Phase};
 use motion_search::estimator::{Frame, FrameView, MotionVector};
@@ -59,11 +59,11 @@ fn oracles_of_made_frames() {
     }
 
     let strength = Strength::new(1.0);
-    let map = |width| NoiseMap::new((width, 12), 8).unwrap();
+    let noise = |width| denoising::oracle::StreamNoise::new((width, 12), 8);
     let slot = Default::default();
     let reference = |planes, vectors| Reference { slot, planes, vectors, offset: -1 };
     let denoise = |width, planes: &[FrameView<'_>], references: &[Reference<'_>]| {
-        denoising::oracle::denoise(&mut map(width), &luma, planes, references, strength)
+        denoising::oracle::denoise(&mut noise(width), &luma, planes, references, strength)
     };
     let is_planes = |error: &CompensationError| matches!(error, CompensationError::Planes(1, 2));
     let is_size = |error: &CompensationError| matches!(error, CompensationError::PlaneSize(..));
@@ -74,7 +74,7 @@ fn oracles_of_made_frames() {
     fails("another depth", denoise(16, &one, &[reference(&deeper, &VECTORS)]), is_depth);
     fails("a short field", denoise(16, &one, &[reference(&one, &VECTORS[1..])]), is_field);
     panics("no planes", || denoise(16, &none, &[]));
-    panics("another map", || denoise(64, &one, &[]));
+    panics("noise of other frames", || denoise(64, &one, &[]));
     panics("too many", || denoise(16, &one, &[reference(&one, &VECTORS); MOST_REFERENCES + 1]));
     // Frames of any size and depth have search frames.
     let long = Frame::from_fn(1, 4000, |_, _| 1);

@@ -5,12 +5,12 @@
 use super::super::chroma_pairs::components;
 use super::super::rules::{
     BADNESS_SHIFT, BLOCK, CELL, COARSE_BADNESS, COARSE_BITS, COARSE_LENGTH, COARSE_REACH, COARSE_SQUARES,
-    HalfVector, LONE_BITS, LONE_COST, MOST_COARSE, MOST_LONE, ROW_STEP, SOFTNESS, WEIGHT_BITS, block_of,
-    coarse_grid, fine_window, found_grid, grid, halvings, shown_elsewhere, unlikeness,
+    FOUND_COST, FOUND_SHIFT, HalfVector, LONE_BITS, LONE_COST, LONE_DIFFERENCE, LONE_SHIFT, MOST_COARSE,
+    MOST_LONE, ROW_STEP, SOFTNESS, WEIGHT_BITS, block_of, coarse_grid, found_grid, grid, halvings,
 };
 use super::{
     LEAST_OVERLAP, PairTime, PlanePair, block_difference, blocks, brightness_difference, chroma_sample,
-    row_differences,
+    in_half_samples, row_differences,
 };
 use crate::compensation::Sampling;
 use motion_base::{Frame, FrameView, Grid, MotionVector};
@@ -80,7 +80,7 @@ impl<'a> EndsAlone<'a> {
                 (BLOCK as i32 - (at - (BLOCK * to) as i32).abs()).max(0)
             };
             let leads_here = |&block: &(usize, usize)| {
-                let vector = HalfVector::found(found(block), halvings);
+                let vector = in_half_samples(found(block), halvings);
                 shared(block.0, vector.x, column) * shared(block.1, vector.y, row) >= LEAST_OVERLAP
             };
             let costs = blocks((width, height)).filter(leads_here).map(|block| found(block).cost);
@@ -111,6 +111,31 @@ impl<'a> EndsAlone<'a> {
         // Each end leaves out what the other one shows.
         [1, 0].map(|other| unlikeness(difference) * shown(other) / MOST_LONE)
     }
+}
+
+/// How much the ends of a vector may count alone by their difference, of [`MOST_LONE`].
+fn unlikeness(difference: u32) -> u32 {
+    if difference < LONE_DIFFERENCE {
+        return 0;
+    }
+    ((difference - LONE_DIFFERENCE) / (1 << LONE_SHIFT)).min(MOST_LONE)
+}
+
+/// How much what a block shows may be left out, of [`MOST_LONE`], if the search found it in the other frame at this cost.
+fn shown_elsewhere(cost: u32) -> u32 {
+    if cost > FOUND_COST {
+        return 0;
+    }
+    ((FOUND_COST - cost) / (1 << FOUND_SHIFT)).min(MOST_LONE)
+}
+
+/// The window of a block `step` blocks away on an axis at sample `at` of a block with so many samples on a side: 24 in the block's
+/// centre, less by 2 for each luma sample, at least 0.
+fn fine_window(side: usize, at: usize, step: i32) -> u32 {
+    // In half luma samples from the start of the sample's block.
+    let sample = BLOCK / side * (2 * at + 1);
+    let centre = BLOCK as i32 * (2 * step + 1);
+    (3 * BLOCK as i32 - (sample as i32 - centre).abs()).max(0) as u32
 }
 
 /// The weights of a vector in a cell: of both ends together, of its start alone and of its end alone.

@@ -1,0 +1,297 @@
+//! What the comparison of a frame with the previous or the next one tells about its noise.
+
+use super::super::limits::{
+    ALL, AREA, BARS, EVEN, LEAST_OF_AREA, LEAST_OF_LEVEL, LEVELS, LITTLE, LOST, Levels, MOST_ASKED,
+    MOST_OF_LEVEL, REPEATS, TRUST,
+};
+use super::blocks::{Blocks, ChromaBlock, LumaBlock};
+use super::estimate::{self, is_flat_repeat, is_found, is_lost};
+use super::prediction::Prediction;
+
+/// What blocks tell, by level, and all of it behind.
+type Told = [Vec<u64>; LEVELS + 1];
+
+/// What luma, or chroma, tells in comparison with one other frame.
+pub(super) struct Comparison {
+    /// What each block tells; in large frames every second one tells what the block before it does.
+    pub estimates: Vec<Option<u64>>,
+    /// The noise of the frame, before it is reduced by the trust.
+    pub frame: Levels,
+    /// How much of that counts, in 256ths.
+    pub trust: u64,
+    pub areas: Vec<Levels>,
+    /// The part of the blocks that are not found, in 256ths.
+    pub lost: u64,
+    /// Whether most of the frame repeats the other one so often that it has no noise as a whole.
+    pub is_clean: bool,
+    /// Whether enough blocks are flat and repeat the other frame.
+    pub has_bars: bool,
+}
+
+/// The areas of a frame: of so many columns and rows of blocks, as many columns and rows of areas.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Areas {
+    pub blocks: (usize, usize),
+    pub areas: (usize, usize),
+}
+
+impl Areas {
+    pub fn of(blocks: (usize, usize)) -> Self {
+        Self { blocks, areas: ((blocks.0 / AREA).max(1), (blocks.1 / AREA).max(1)) }
+    }
+
+    pub fn count(&self) -> usize {
+        self.areas.0 * self.areas.1
+    }
+
+    /// The area of a block.
+    pub fn of_block(&self, block: usize) -> usize {
+        let (column, row) = (block % self.blocks.0, block / self.blocks.0);
+        row * self.areas.1 / self.blocks.1 * self.areas.0 + column * self.areas.0 / self.blocks.0
+    }
+
+    /// Whether two areas are the same, or beside each other, diagonally too.
+    pub fn are_near(&self, one: usize, other: usize) -> bool {
+        let columns = (one % self.areas.0).abs_diff(other % self.areas.0);
+        let rows = (one / self.areas.0).abs_diff(other / self.areas.0);
+        columns <= 1 && rows <= 1
+    }
+}
+
+impl Comparison {
+    /// What luma tells.
+    pub fn of_luma(blocks: &Blocks<'_>, luma: &[LumaBlock], prediction: &Prediction) -> Self {
+        let (areas, depth) = (Areas::of((blocks.columns, blocks.rows)), blocks.depth());
+        let asked = asked(luma.len());
+        let difference = |block: usize| prediction.luma_difference(block);
+        let estimates = estimates(luma.len(), |block| {
+            estimate::of_luma(&luma[block], &prediction.luma[block], difference(block), depth)
+        });
+        let (mut flat_repeats, mut repeats) = (0, 0);
+        for &block in &asked {
+            let is_flat_repeat = is_flat_repeat(&luma[block], &prediction.luma[block]);
+            // Flat blocks of the darkest and the brightest level are those of bars.
+            let is_extreme = luma[block].level == 0 || luma[block].level == LEVELS - 1;
+            flat_repeats += usize::from(is_flat_repeat);
+            repeats += usize::from(estimates[block] == Some(0) || is_flat_repeat && !is_extreme);
+        }
+        let has_bars = BARS * flat_repeats >= asked.len();
+        let is_clean = REPEATS * repeats > asked.len();
+        let told = told(luma, asked.iter().copied(), &estimates, 0);
+        let is_even =
+            told[ALL].len() >= LEAST_OF_LEVEL && part(&told[ALL], 15, 16) <= EVEN * part(&told[ALL], 1, 4);
+        let told = if is_clean { self::told(luma, asked.iter().copied(), &estimates, 1) } else { told };
+        let mut frame = of_frame(&told, white_quartile(64));
+        let agree = told[ALL].len() >= LEAST_OF_LEVEL && part(&told[ALL], 1, 2) <= 2 * part(&told[ALL], 1, 4);
+        if is_clean && !agree {
+            frame = frame.map(|noise| noise.map(|_| 0));
+        }
+        if is_even && let Some(white) = white_of_flat(luma, &asked, &estimates, frame[ALL]) {
+            frame = of_frame(&told, (64 + 5 * white / 4).min(white_quartile(64)));
+        }
+        let coarse =
+            coarse_noise(luma, &asked, &estimates, difference).or(if is_even { frame[ALL] } else { None });
+        // Whether a block is not found, by the noise of its level in the area, or else in the frame.
+        let is_lost = |block: usize, area: &Levels| {
+            let level = luma[block].level;
+            let noise = area[level].or(area[ALL]).or(frame[level]).or(frame[ALL]).unwrap_or(0);
+            is_lost(&luma[block], difference(block), noise, coarse, depth)
+        };
+        let (mut all, mut lost) = (0_u64, 0_u64);
+        for &block in asked.iter().filter(|block| estimates[**block].is_some()) {
+            all += 1;
+            lost += u64::from(is_lost(block, &[None; LEVELS + 1]));
+        }
+        // In full up to 3/16 of all blocks, not at all from 4/16 on.
+        let trust = match all {
+            0 => 0,
+            all => (TRUST * (4 * all).saturating_sub(16 * lost) / all).min(TRUST),
+        };
+        let mut of_areas =
+            of_areas(areas, luma, &estimates, |level| of_level(&frame, level) * trust / TRUST, 64);
+        for (area, levels) in of_areas.iter_mut().enumerate() {
+            let (mut all, mut lost) = (0, 0);
+            for &block in asked.iter().filter(|block| areas.of_block(**block) == area) {
+                if estimates[block].is_some_and(|noise| noise > 0) {
+                    all += 1;
+                    lost += usize::from(is_lost(block, levels));
+                }
+            }
+            if LOST * lost > all {
+                *levels = [None; LEVELS + 1];
+            }
+        }
+        let lost = (256 * lost).checked_div(all).unwrap_or(0);
+        Self { estimates, frame, trust, areas: of_areas, lost, is_clean, has_bars }
+    }
+
+    /// What chroma tells in blocks whose luma is found: in comparison with the same frame, luma tells `by_luma`, and
+    /// `luma_noise` is the noise of each block.
+    pub fn of_chroma(
+        blocks: &Blocks<'_>,
+        (luma, chroma): (&[LumaBlock], &[ChromaBlock]),
+        prediction: &Prediction,
+        by_luma: &Self,
+        luma_noise: impl Fn(usize) -> u64,
+    ) -> Self {
+        let (areas, depth) = (Areas::of((blocks.columns, blocks.rows)), blocks.depth());
+        let estimates = estimates(luma.len(), |block| {
+            let most = 2 * luma_noise(block).max(estimate::one_level(depth));
+            let is_found =
+                luma[block].is_whole() && by_luma.estimates[block].is_none_or(|noise| noise <= most);
+            is_found.then(|| estimate::of_chroma(&chroma[block], &prediction.chroma[block], depth))
+        });
+        // Incomplete blocks do not tell.
+        let samples = chroma[0].samples;
+        let frame = of_frame(&told(luma, asked(luma.len()), &estimates, 0), white_quartile(samples));
+        let trust = by_luma.trust;
+        let of_frame = |level| of_level(&frame, level) * trust / TRUST;
+        let areas = of_areas(areas, luma, &estimates, of_frame, samples);
+        Self { estimates, frame, trust, areas, ..*by_luma }
+    }
+}
+
+/// The noise of a level; of all levels, if it has none of its own.
+pub(super) fn of_level(levels: &Levels, level: usize) -> u64 {
+    levels[level].or(levels[ALL]).unwrap_or(0)
+}
+
+/// The blocks of a frame that are asked: in large frames every second one.
+fn asked(count: usize) -> Vec<usize> {
+    (0..count).step_by(if count > MOST_ASKED { 2 } else { 1 }).collect()
+}
+
+/// What each of so many blocks tells. Those that are not asked tell what the one before them does.
+fn estimates(count: usize, estimate: impl Fn(usize) -> Option<u64>) -> Vec<Option<u64>> {
+    let mut estimates: Vec<Option<u64>> = vec![None; count];
+    for block in asked(count) {
+        estimates[block] = estimate(block);
+        if count > MOST_ASKED && block + 1 < count {
+            estimates[block + 1] = estimates[block];
+        }
+    }
+    estimates
+}
+
+/// The estimates of `asked` blocks that are at least `least`, by level.
+fn told(
+    luma: &[LumaBlock],
+    asked: impl IntoIterator<Item = usize>,
+    estimates: &[Option<u64>],
+    least: u64,
+) -> Told {
+    let mut told = Told::default();
+    for block in asked {
+        if let Some(noise) = estimates[block]
+            && noise >= least
+        {
+            told[luma[block].level].push(noise);
+            told[ALL].push(noise);
+        }
+    }
+    told
+}
+
+/// The least number that this part of all numbers does not exceed.
+fn part(numbers: &[u64], part: usize, of: usize) -> u64 {
+    let mut sorted = numbers.to_vec();
+    sorted.sort_unstable();
+    sorted[numbers.len() * part / of]
+}
+
+/// The lower quartile of the estimates of blocks of so many samples, as a part of their mean, in 256ths, with white noise.
+fn white_quartile(samples: u64) -> u64 {
+    match samples {
+        0..=48 => 209,
+        49..=96 => 224,
+        97.. => 234,
+    }
+}
+
+/// The noise of blocks by their lower quartile; `None` if there are no blocks.
+fn noise_of(told: &[u64], quartile: u64) -> Option<u64> {
+    if told.is_empty() { None } else { Some(256 * part(told, 1, 4) / quartile) }
+}
+
+/// The noise of the frame.
+fn of_frame(told: &Told, quartile: u64) -> Levels {
+    let all = noise_of(&told[ALL], quartile);
+    let mut levels = [None; LEVELS + 1];
+    for level in 0..LEVELS {
+        if told[level].len() >= LEAST_OF_LEVEL {
+            let noise = noise_of(&told[level], quartile);
+            levels[level] = noise.map(|noise| noise.min(MOST_OF_LEVEL * all.unwrap_or(0)));
+        }
+    }
+    levels[ALL] = all;
+    levels
+}
+
+/// The part of the variation of flat blocks that is in the differences of neighbouring samples, in 256ths; `None` if less than
+/// half of the blocks are flat.
+fn white_of_flat(
+    luma: &[LumaBlock],
+    asked: &[usize],
+    estimates: &[Option<u64>],
+    noise: Option<u64>,
+) -> Option<u64> {
+    let most = 2 * noise?;
+    let (mut all, mut flat, mut white, mut variation) = (0, 0, 0, 0);
+    for &block in asked.iter().filter(|block| estimates[**block].is_some()) {
+        all += 1;
+        if luma[block].variation <= most {
+            flat += 1;
+            white += luma[block].white;
+            variation += luma[block].variation;
+        }
+    }
+    if 2 * flat >= all && variation > 0 { Some(256 * white / variation) } else { None }
+}
+
+/// The noise of the blocks whose texture is found, if there are enough of them.
+fn coarse_noise(
+    luma: &[LumaBlock],
+    asked: &[usize],
+    estimates: &[Option<u64>],
+    difference: impl Fn(usize) -> u64,
+) -> Option<u64> {
+    let mut found = Vec::new();
+    for &block in asked {
+        if let Some(noise @ 1..) = estimates[block]
+            && is_found(&luma[block], difference(block))
+        {
+            found.push(noise);
+        }
+    }
+    if found.len() < LEAST_OF_AREA { None } else { noise_of(&found, white_quartile(64)) }
+}
+
+/// The noise of the areas, and of the levels in them, whose blocks agree as white noise does in blocks of so many samples.
+fn of_areas(
+    areas: Areas,
+    luma: &[LumaBlock],
+    estimates: &[Option<u64>],
+    of_frame: impl Fn(usize) -> u64,
+    samples: u64,
+) -> Vec<Levels> {
+    let mut all = Vec::new();
+    for area in 0..areas.count() {
+        let blocks = asked(luma.len()).into_iter().filter(|block| areas.of_block(*block) == area);
+        let told = told(luma, blocks, estimates, 1);
+        let mut levels = [None; LEVELS + 1];
+        for level in 0..=ALL {
+            if told[level].len() < LEAST_OF_AREA {
+                continue;
+            }
+            let noise = 256 * part(&told[level], 1, 4) / white_quartile(samples);
+            let alike = if samples <= 48 { 3 * noise / 2 } else { 4 * noise / 3 };
+            let most = alike.max(of_frame(level) / LITTLE);
+            let more = told[level].iter().filter(|noise| **noise > most).count();
+            if 8 * more <= told[level].len() {
+                levels[level] = Some(noise);
+            }
+        }
+        all.push(levels);
+    }
+    all
+}

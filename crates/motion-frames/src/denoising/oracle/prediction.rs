@@ -1,0 +1,185 @@
+//! A frame predicted from another one along the motion, and the errors of the prediction in each block.
+
+use super::super::limits::LIGHT;
+use super::super::reference::Reference;
+use super::super::rules::{BLOCK, NOISE_GAINS, SAMPLES, SEARCHED_SAMPLES};
+use super::blocks::{Blocks, LumaBlock};
+use crate::compensation::{CompensationError, Sampling};
+use crate::interpolation::oracle::chroma_sample;
+use motion_base::{Frame, FrameView, MotionVector};
+use motion_search::estimator::oracle::interpolation::Interpolated;
+
+/// How often a frame of this size is halved for the search.
+pub(super) fn halvings((width, height): (usize, usize)) -> u32 {
+    let mut halvings = 0;
+    while width.div_ceil(1 << halvings) * height.div_ceil(1 << halvings) > SEARCHED_SAMPLES {
+        halvings += 1;
+    }
+    halvings
+}
+
+/// The error of a block of luma.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct LumaError {
+    /// The sum of the squared differences: D.
+    pub squares: u64,
+    /// The same without the difference of the means: V.
+    pub variation: u64,
+    /// The part of a sample's noise that the prediction has, in 256ths: G.
+    pub gain: u64,
+    /// By how much the block is brighter on the mean, rounded to whole levels; halves are rounded up.
+    pub brighter: i64,
+}
+
+/// The error of a block of chroma, of all planes together.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct ChromaError {
+    pub squares: u64,
+    pub gain: u64,
+    /// The place between the samples of the other frame, in eighths.
+    pub fraction: (u64, u64),
+}
+
+/// The prediction of a frame from another one.
+pub(super) struct Prediction {
+    /// How many frames later the other frame is; earlier, if less than zero.
+    pub offset: isize,
+    pub planes: Vec<Frame>,
+    pub luma: Vec<LumaError>,
+    pub chroma: Vec<ChromaError>,
+    /// Whether light flickers between both frames.
+    pub flickers: bool,
+}
+
+impl Prediction {
+    /// # Errors
+    /// [`CompensationError::FieldSize`] if there are too few or too many vectors.
+    pub fn new(
+        blocks: &Blocks<'_>,
+        of_luma: &[LumaBlock],
+        reference: &Reference<'_>,
+    ) -> Result<Self, CompensationError> {
+        let ends = ends(blocks, reference.vectors)?;
+        let mut planes = vec![predict_luma(blocks, &ends, &reference.planes[0])];
+        for plane in 1..blocks.planes.len() {
+            planes.push(predict_chroma(blocks, &ends, plane, &reference.planes[plane]));
+        }
+        let (mut luma, mut chroma, mut changed) = (Vec::new(), Vec::new(), 0);
+        for block in 0..blocks.count() {
+            let error = luma_error(blocks, block, &of_luma[block], &planes[0].view(), ends[block]);
+            // The mean of so many samples of noise has a variance of V / 64, and its square is more than 16 times that.
+            if SAMPLES * (error.squares - error.variation) > LIGHT * error.variation {
+                changed += 1;
+            }
+            luma.push(error);
+        }
+        if blocks.has_chroma() {
+            for (block, &end) in ends.iter().enumerate() {
+                chroma.push(chroma_error(blocks, block, &planes, end));
+            }
+        }
+        let flickers = 2 * changed > blocks.count();
+        Ok(Self { offset: reference.offset, planes, luma, chroma, flickers })
+    }
+
+    /// The squared difference of a block of luma by which noise and mismatch are measured.
+    pub fn luma_difference(&self, block: usize) -> u64 {
+        if self.flickers { self.luma[block].variation } else { self.luma[block].squares }
+    }
+}
+
+/// For each block the end of its vector in the other frame: the place of the block's first sample there, in quarter samples of
+/// luma.
+fn ends(blocks: &Blocks<'_>, vectors: &[MotionVector]) -> Result<Vec<(i32, i32)>, CompensationError> {
+    let halvings = halvings(blocks.planes[0].size());
+    // The frame that is searched has blocks of 8 x 8 samples, too.
+    let columns = blocks.columns.div_ceil(1 << halvings);
+    let needed = columns * blocks.rows.div_ceil(1 << halvings);
+    if vectors.len() != needed {
+        return Err(CompensationError::FieldSize { needed, present: vectors.len() });
+    }
+    let mut ends = Vec::new();
+    for row in 0..blocks.rows {
+        for column in 0..blocks.columns {
+            let vector = vectors[(row >> halvings) * columns + (column >> halvings)];
+            let end = |block: usize, length: i16| (4 * BLOCK * block) as i32 + in_quarters(length, halvings);
+            ends.push((end(column, vector.x), end(row, vector.y)));
+        }
+    }
+    Ok(ends)
+}
+
+/// The length of a vector, in 1/32 sample of a frame halved so often, in quarter samples of the frame; halves are rounded away from
+/// zero.
+fn in_quarters(length: i16, halvings: u32) -> i32 {
+    let length = i32::from(length) << halvings;
+    (length.abs() + 4) / 8 * length.signum()
+}
+
+/// A position in quarter samples of luma, in eighths of a pixel of chroma.
+fn in_eighths(sampling: Sampling, (x, y): (i32, i32)) -> (i32, i32) {
+    (if sampling.halved_x { x } else { 2 * x }, if sampling.halved_y { y } else { 2 * y })
+}
+
+fn predict_luma(blocks: &Blocks<'_>, ends: &[(i32, i32)], reference: &FrameView<'_>) -> Frame {
+    let between = Interpolated::new(reference);
+    Frame::deep_from_fn(reference.width(), reference.height(), blocks.depth(), |x, y| {
+        let end = ends[blocks.block_of(0, x, y)];
+        between.sample(end.0 + 4 * (x % BLOCK) as i32, end.1 + 4 * (y % BLOCK) as i32) as u16
+    })
+}
+
+fn predict_chroma(
+    blocks: &Blocks<'_>,
+    ends: &[(i32, i32)],
+    plane: usize,
+    reference: &FrameView<'_>,
+) -> Frame {
+    let sampling = blocks.samplings[plane];
+    Frame::deep_from_fn(reference.width(), reference.height(), blocks.depth(), |x, y| {
+        let (x, component) = (x / sampling.pixel(), x % sampling.pixel());
+        let end = in_eighths(sampling, ends[blocks.block_of(plane, x, y)]);
+        let side = |is_halved: bool| if is_halved { BLOCK / 2 } else { BLOCK };
+        let (inside_x, inside_y) = (x % side(sampling.halved_x), y % side(sampling.halved_y));
+        let place = (end.0 + 8 * inside_x as i32, end.1 + 8 * inside_y as i32);
+        chroma_sample(reference, (sampling.pixel(), component), place.0, place.1) as u16
+    })
+}
+
+fn luma_error(
+    blocks: &Blocks<'_>,
+    block: usize,
+    of_luma: &LumaBlock,
+    predicted: &FrameView<'_>,
+    end: (i32, i32),
+) -> LumaError {
+    let (mut squares, mut sum) = (0, 0);
+    for (x, y) in blocks.places(0, 0, block) {
+        let (sample, predicted) = (blocks.planes[0].sample(x, y), predicted.sample(x, y));
+        squares += u64::from(sample.abs_diff(predicted)).pow(2);
+        sum += i64::from(sample) - i64::from(predicted);
+    }
+    let samples = of_luma.samples as i64;
+    LumaError {
+        squares,
+        variation: squares - sum.unsigned_abs().pow(2) / of_luma.samples,
+        gain: NOISE_GAINS[(end.1 & 3) as usize][(end.0 & 3) as usize].into(),
+        brighter: (2 * sum + samples).div_euclid(2 * samples),
+    }
+}
+
+fn chroma_error(blocks: &Blocks<'_>, block: usize, predicted: &[Frame], end: (i32, i32)) -> ChromaError {
+    let mut squares = 0;
+    for (plane, component) in blocks.chroma_components() {
+        for (x, y) in blocks.places(plane, component, block) {
+            let predicted = predicted[plane].view().sample(x, y);
+            squares += u64::from(blocks.planes[plane].sample(x, y).abs_diff(predicted)).pow(2);
+        }
+    }
+    // All planes of chroma are sampled alike.
+    let end = in_eighths(blocks.samplings[1], end);
+    let (x, y) = ((end.0 & 7) as u64, (end.1 & 7) as u64);
+    // The sum of the squares of the four weights of the mean, in 256ths.
+    let gain = ((8 - x).pow(2) + x.pow(2)) * ((8 - y).pow(2) + y.pow(2)) / 16;
+    ChromaError { squares, gain, fraction: (x, y) }
+}

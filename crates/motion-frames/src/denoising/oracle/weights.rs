@@ -1,0 +1,103 @@
+//! How much each frame counts in a block, and by how much a sample changes at most.
+
+use super::super::BlockNoise;
+use super::super::rules::{SAMPLES, Strength, WEIGHTS};
+use super::blocks::{ChromaBlock, LumaBlock};
+use super::estimate::one_level;
+use super::prediction::Prediction;
+
+/// How a block of luma, or of chroma, is averaged.
+pub(super) struct Average {
+    /// The weight of the frame itself, then that of each other frame.
+    pub weights: Vec<u64>,
+    /// The most by which a sample changes.
+    pub most: u64,
+}
+
+/// What is taken out of noise.
+fn taken_out(strength: Strength, noise: u64) -> u64 {
+    noise * u64::from(strength.0) / 64
+}
+
+/// How a block of luma is averaged.
+pub(super) fn of_luma(
+    predictions: &[Prediction],
+    block: usize,
+    luma: &LumaBlock,
+    noise: BlockNoise,
+    strength: Strength,
+) -> Average {
+    let noise = taken_out(strength, noise.luma);
+    let of_block = noise * luma.samples / SAMPLES;
+    let mut shares = Vec::new();
+    for (index, prediction) in predictions.iter().enumerate() {
+        let error = prediction.luma[block];
+        let is_new = predictions[..index].iter().all(|earlier| earlier.luma[block] != error);
+        let mismatch = mismatch(of_block, error.gain, prediction.luma_difference(block));
+        let is_counted = error.squares > 0 && is_new;
+        shares.push(if is_counted { share(of_block, error.gain, mismatch) } else { 0 });
+    }
+    Average { weights: weights(&shares), most: most_change(noise) }
+}
+
+/// How a block of chroma is averaged.
+pub(super) fn of_chroma(
+    predictions: &[Prediction],
+    block: usize,
+    (luma, chroma): (&LumaBlock, &ChromaBlock),
+    noise: BlockNoise,
+    (strength, depth): (Strength, u32),
+) -> Average {
+    // Chroma alone may have noise.
+    let of_luma = taken_out(strength, noise.luma).max(one_level(depth)) * luma.samples / SAMPLES;
+    let noise = taken_out(strength, noise.chroma);
+    let of_block = noise * chroma.samples / SAMPLES;
+    let mut shares = Vec::new();
+    for (index, prediction) in predictions.iter().enumerate() {
+        let (error, luma_error) = (prediction.chroma[block], prediction.luma[block]);
+        let is_new = predictions[..index]
+            .iter()
+            .all(|earlier| earlier.luma[block] != luma_error || earlier.chroma[block] != error);
+        if of_block == 0 || error.squares == 0 || !is_new {
+            shares.push(0);
+            continue;
+        }
+        let by_chroma = share(of_block, error.gain, mismatch(of_block, error.gain, error.squares));
+        let luma_mismatch = mismatch(of_luma, luma_error.gain, prediction.luma_difference(block));
+        let by_luma = share(of_luma, error.gain, luma_mismatch);
+        shares.push(by_chroma.min(by_luma));
+    }
+    Average { weights: weights(&shares), most: most_change(noise) }
+}
+
+/// The part of a squared difference that noise does not make, 256 times.
+fn mismatch(noise: u64, gain: u64, difference: u64) -> u64 {
+    (256 * difference).saturating_sub((256 + gain) * noise)
+}
+
+/// The share of a prediction, in 256ths of that of the frame itself. The division is of double precision: it is rounded down, except
+/// that dividends of 2^51 and more may be rounded up.
+fn share(noise: u64, gain: u64, mismatch: u64) -> u64 {
+    if noise == 0 {
+        return 0;
+    }
+    ((65_536 * noise) as f64 / (gain * noise + mismatch) as f64) as u64
+}
+
+/// The weights of the frame itself, and of the others by their shares, with the sum 256.
+fn weights(shares: &[u64]) -> Vec<u64> {
+    let all = u64::from(WEIGHTS);
+    let sum = all + shares.iter().sum::<u64>();
+    let mut weights = vec![all];
+    for share in shares {
+        let weight = (all * share + sum / 2) / sum;
+        weights[0] -= weight;
+        weights.push(weight);
+    }
+    weights
+}
+
+/// Two and a half deviations of the noise, and one level.
+fn most_change(noise: u64) -> u64 {
+    (25 * noise / 256).isqrt() + 1
+}

@@ -219,7 +219,7 @@ fn what_cannot_be_computed_is_an_error() {
     let error = hierarchical.validate().unwrap_err();
     assert!(matches!(error, SetupError::SecondCost), "{error}");
     let text = error.to_string();
-    assert!(text.contains("costs=second") && text.contains("full or three-step"), "{text}");
+    assert!(text.contains("cost second") && text.contains("full or three-step"), "{text}");
     assert!(block_costs(&hierarchical, Level::best()).is_err());
 
     let frame = |width, height| Frame::from_fn(width, height, |_, _| 0);

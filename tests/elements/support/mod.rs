@@ -109,7 +109,8 @@ pub fn samplings(format: VideoFormat) -> Vec<Sampling> {
 /// The planes of the frame in `buffer`: those of packed formats have the samples of all their components in turn.
 pub fn read(info: &VideoInfo, buffer: &gst::BufferRef) -> Vec<Frame> {
     let frame = VideoFrameRef::from_buffer_ref_readable(buffer, info).unwrap();
-    let (format, samples) = (info.format_info(), sample_format(info.format()));
+    let format = info.format_info();
+    let samples = SampleFormat::new(format.depth()[0], format.shift()[0]).unwrap();
     let plane = |plane: usize| {
         let component = format.plane().iter().position(|&other| other as usize == plane).unwrap();
         let in_a_pixel = format.pixel_stride()[component] as usize / samples.bytes();

@@ -14,11 +14,11 @@ use super::Reference;
 use super::rules::{MOST_REFERENCES, Strength};
 use crate::compensation::{CompensationError, Sampling};
 use crate::interpolation::FrameFormat;
-use blocks::{Blocks, ChromaBlock, LumaBlock};
+use blocks::{Blocks, DefinedChromaBlock, DefinedLumaBlock};
 use motion_base::{Frame, FrameView};
 use motion_search::scenes::oracle::halved_frame;
 use prediction::{Prediction, halvings};
-use weights::Average;
+use weights::DefinedAverage;
 
 /// The frame that is searched in place of a luma plane.
 pub fn search_frame(luma: &FrameView<'_>) -> Frame {
@@ -49,9 +49,9 @@ pub fn denoise(
     assert_eq!(noise.blocks().len(), blocks.count(), "the noise of other frames");
     let (mut luma, mut chroma) = (Vec::new(), Vec::new());
     for block in 0..blocks.count() {
-        luma.push(LumaBlock::of(&blocks, block));
+        luma.push(DefinedLumaBlock::of(&blocks, block));
         if blocks.has_chroma() {
-            chroma.push(ChromaBlock::of(&blocks, block));
+            chroma.push(DefinedChromaBlock::of(&blocks, block));
         }
     }
     let mut predictions = Vec::new();
@@ -77,13 +77,13 @@ pub fn denoise(
 }
 
 /// The mean of a plane and its predictions.
-fn mean(blocks: &Blocks<'_>, plane: usize, predictions: &[Prediction], averages: &[Average]) -> Frame {
+fn mean(blocks: &Blocks<'_>, plane: usize, predictions: &[Prediction], averages: &[DefinedAverage]) -> Frame {
     let view = &blocks.planes[plane];
     let pixel = blocks.samplings[plane].pixel();
     let peak = i64::from(view.format().peak());
     Frame::deep_from_fn(view.width(), view.height(), blocks.depth(), |x, y| {
         let block = blocks.block_of(plane, x / pixel, y);
-        let Average { weights, most } = &averages[block];
+        let DefinedAverage { weights, most } = &averages[block];
         let (x, y) = (x as i32, y as i32);
         let sample = u64::from(view.sample(x, y));
         let mut sum = weights[0] * sample;

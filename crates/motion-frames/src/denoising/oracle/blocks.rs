@@ -16,7 +16,7 @@ pub(super) struct Blocks<'a> {
 
 /// What the samples of luma are in a block.
 #[derive(Clone, Copy)]
-pub(super) struct LumaBlock {
+pub(super) struct DefinedLumaBlock {
     /// How many samples of the block are in the frame.
     pub samples: u64,
     pub sum: u64,
@@ -30,7 +30,7 @@ pub(super) struct LumaBlock {
 
 /// What the samples of all planes of chroma are in a block.
 #[derive(Clone, Copy, Default)]
-pub(super) struct ChromaBlock {
+pub(super) struct DefinedChromaBlock {
     pub samples: u64,
     /// The sum of the squared differences from the mean of each component.
     pub variation: u64,
@@ -95,7 +95,7 @@ impl<'a> Blocks<'a> {
     }
 }
 
-impl LumaBlock {
+impl DefinedLumaBlock {
     pub fn of(blocks: &Blocks<'_>, block: usize) -> Self {
         let luma = &blocks.planes[0];
         let (mut samples, mut sum, mut squares, mut steps) = (0, 0, 0, 0);
@@ -129,7 +129,7 @@ impl LumaBlock {
     }
 }
 
-impl ChromaBlock {
+impl DefinedChromaBlock {
     pub fn of(blocks: &Blocks<'_>, block: usize) -> Self {
         let mut all = Self::default();
         for (plane, component) in blocks.chroma_components() {

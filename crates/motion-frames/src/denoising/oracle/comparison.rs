@@ -4,12 +4,12 @@ use super::super::limits::{
     ALL, AREA, BARS, EVEN, LEAST_OF_AREA, LEAST_OF_LEVEL, LEVELS, LITTLE, LOST, Levels, MOST_ASKED,
     MOST_OF_LEVEL, REPEATS, TRUST,
 };
-use super::blocks::{Blocks, ChromaBlock, LumaBlock};
+use super::blocks::{Blocks, DefinedChromaBlock, DefinedLumaBlock};
 use super::estimate::{self, is_flat_repeat, is_found, is_lost};
 use super::prediction::Prediction;
 
 /// What blocks tell, by level, and all of it behind.
-type Told = [Vec<u64>; LEVELS + 1];
+type DefinedTold = [Vec<u64>; LEVELS + 1];
 
 /// What luma, or chroma, tells in comparison with one other frame.
 pub(super) struct Comparison {
@@ -30,12 +30,12 @@ pub(super) struct Comparison {
 
 /// The areas of a frame: of so many columns and rows of blocks, as many columns and rows of areas.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Areas {
+pub(super) struct DefinedAreas {
     pub blocks: (usize, usize),
     pub areas: (usize, usize),
 }
 
-impl Areas {
+impl DefinedAreas {
     pub fn of(blocks: (usize, usize)) -> Self {
         Self { blocks, areas: ((blocks.0 / AREA).max(1), (blocks.1 / AREA).max(1)) }
     }
@@ -60,8 +60,8 @@ impl Areas {
 
 impl Comparison {
     /// What luma tells.
-    pub fn of_luma(blocks: &Blocks<'_>, luma: &[LumaBlock], prediction: &Prediction) -> Self {
-        let (areas, depth) = (Areas::of((blocks.columns, blocks.rows)), blocks.depth());
+    pub fn of_luma(blocks: &Blocks<'_>, luma: &[DefinedLumaBlock], prediction: &Prediction) -> Self {
+        let (areas, depth) = (DefinedAreas::of((blocks.columns, blocks.rows)), blocks.depth());
         let asked = asked(luma.len());
         let difference = |block: usize| prediction.luma_difference(block);
         let estimates = estimates(luma.len(), |block| {
@@ -129,12 +129,12 @@ impl Comparison {
     /// `luma_noise` is the noise of each block.
     pub fn of_chroma(
         blocks: &Blocks<'_>,
-        (luma, chroma): (&[LumaBlock], &[ChromaBlock]),
+        (luma, chroma): (&[DefinedLumaBlock], &[DefinedChromaBlock]),
         prediction: &Prediction,
         by_luma: &Self,
         luma_noise: impl Fn(usize) -> u64,
     ) -> Self {
-        let (areas, depth) = (Areas::of((blocks.columns, blocks.rows)), blocks.depth());
+        let (areas, depth) = (DefinedAreas::of((blocks.columns, blocks.rows)), blocks.depth());
         let estimates = estimates(luma.len(), |block| {
             let most = 2 * luma_noise(block).max(estimate::one_level(depth));
             let is_found =
@@ -175,12 +175,12 @@ fn estimates(count: usize, estimate: impl Fn(usize) -> Option<u64>) -> Vec<Optio
 
 /// The estimates of `asked` blocks that are at least `least`, by level.
 fn told(
-    luma: &[LumaBlock],
+    luma: &[DefinedLumaBlock],
     asked: impl IntoIterator<Item = usize>,
     estimates: &[Option<u64>],
     least: u64,
-) -> Told {
-    let mut told = Told::default();
+) -> DefinedTold {
+    let mut told = DefinedTold::default();
     for block in asked {
         if let Some(noise) = estimates[block]
             && noise >= least
@@ -214,7 +214,7 @@ fn noise_of(told: &[u64], quartile: u64) -> Option<u64> {
 }
 
 /// The noise of the frame.
-fn of_frame(told: &Told, quartile: u64) -> Levels {
+fn of_frame(told: &DefinedTold, quartile: u64) -> Levels {
     let all = noise_of(&told[ALL], quartile);
     let mut levels = [None; LEVELS + 1];
     for level in 0..LEVELS {
@@ -230,7 +230,7 @@ fn of_frame(told: &Told, quartile: u64) -> Levels {
 /// The part of the variation of flat blocks that is in the differences of neighbouring samples, in 256ths; `None` if less than
 /// half of the blocks are flat.
 fn white_of_flat(
-    luma: &[LumaBlock],
+    luma: &[DefinedLumaBlock],
     asked: &[usize],
     estimates: &[Option<u64>],
     noise: Option<u64>,
@@ -250,7 +250,7 @@ fn white_of_flat(
 
 /// The noise of the blocks whose texture is found, if there are enough of them.
 fn coarse_noise(
-    luma: &[LumaBlock],
+    luma: &[DefinedLumaBlock],
     asked: &[usize],
     estimates: &[Option<u64>],
     difference: impl Fn(usize) -> u64,
@@ -268,8 +268,8 @@ fn coarse_noise(
 
 /// The noise of the areas, and of the levels in them, whose blocks agree as white noise does in blocks of so many samples.
 fn of_areas(
-    areas: Areas,
-    luma: &[LumaBlock],
+    areas: DefinedAreas,
+    luma: &[DefinedLumaBlock],
     estimates: &[Option<u64>],
     of_frame: impl Fn(usize) -> u64,
     samples: u64,

@@ -2,8 +2,8 @@
 
 use super::super::limits::{CLIPPED, FOUND, LEFT, LOSS, MORE_TEXTURE, TEXTURE};
 use super::super::rules::SAMPLES;
-use super::blocks::{ChromaBlock, LumaBlock};
-use super::prediction::{ChromaError, LumaError};
+use super::blocks::{DefinedChromaBlock, DefinedLumaBlock};
+use super::prediction::{DefinedChromaError, DefinedLumaError};
 
 /// One level² of eight bits, as 64 samples have it.
 pub(super) fn one_level(depth: u32) -> u64 {
@@ -17,12 +17,17 @@ fn most_noise(variation: u64, samples: u64, depth: u32) -> u64 {
 }
 
 /// Whether a block is flat and repeats the other frame.
-pub(super) fn is_flat_repeat(block: &LumaBlock, error: &LumaError) -> bool {
+pub(super) fn is_flat_repeat(block: &DefinedLumaBlock, error: &DefinedLumaError) -> bool {
     error.squares == 0 && block.is_flat()
 }
 
 /// The noise of a block of luma whose squared difference is `difference`, as 64 samples have it; `None` if the block does not tell.
-pub(super) fn of_luma(block: &LumaBlock, error: &LumaError, difference: u64, depth: u32) -> Option<u64> {
+pub(super) fn of_luma(
+    block: &DefinedLumaBlock,
+    error: &DefinedLumaError,
+    difference: u64,
+    depth: u32,
+) -> Option<u64> {
     if !block.is_whole() || is_flat_repeat(block, error) {
         return None;
     }
@@ -36,13 +41,13 @@ pub(super) fn of_luma(block: &LumaBlock, error: &LumaError, difference: u64, dep
 }
 
 /// What is left of `noise` in a block whose samples are cut off at black and white.
-pub(super) fn cut_off(noise: u64, block: &LumaBlock, depth: u32) -> u64 {
+pub(super) fn cut_off(noise: u64, block: &DefinedLumaBlock, depth: u32) -> u64 {
     if noise == 0 { 0 } else { noise * part_left(&CLIPPED, noise, block, depth) / 256 }
 }
 
 /// The value of `table` for the distance of the block's mean from black or white in deviations of `noise`: straight lines
 /// between values at each quarter of a deviation.
-fn part_left(table: &[u64; 12], noise: u64, block: &LumaBlock, depth: u32) -> u64 {
+fn part_left(table: &[u64; 12], noise: u64, block: &DefinedLumaBlock, depth: u32) -> u64 {
     let white = block.samples * ((1 << depth) - 1);
     let distance = block.sum.min(white - block.sum);
     // The deviation is an eighth of the root of the noise of 64 samples. This is in 256ths of a quarter of it.
@@ -55,7 +60,7 @@ fn part_left(table: &[u64; 12], noise: u64, block: &LumaBlock, depth: u32) -> u6
 }
 
 /// The noise of a block of chroma, as 64 samples have it.
-pub(super) fn of_chroma(block: &ChromaBlock, error: &ChromaError, depth: u32) -> u64 {
+pub(super) fn of_chroma(block: &DefinedChromaBlock, error: &DefinedChromaError, depth: u32) -> u64 {
     // f (1 - f) / 2 on each axis, in 128ths.
     let (x, y) = error.fraction;
     let (x, y) = ((x * (8 - x)) as i64, (y * (8 - y)) as i64);
@@ -75,14 +80,14 @@ pub(super) fn of_chroma(block: &ChromaBlock, error: &ChromaError, depth: u32) ->
 }
 
 /// Whether the search has found the texture of a block with this difference.
-pub(super) fn is_found(block: &LumaBlock, difference: u64) -> bool {
+pub(super) fn is_found(block: &DefinedLumaBlock, difference: u64) -> bool {
     FOUND * difference <= block.variation
 }
 
 /// Whether the search has not found a block with this difference, by the `noise` that is estimated for it. `coarse` is the
 /// noise of the frame where it is known to be noise however coarse.
 pub(super) fn is_lost(
-    block: &LumaBlock,
+    block: &DefinedLumaBlock,
     difference: u64,
     noise: u64,
     coarse: Option<u64>,

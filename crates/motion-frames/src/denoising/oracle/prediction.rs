@@ -3,7 +3,7 @@
 use super::super::limits::LIGHT;
 use super::super::reference::Reference;
 use super::super::rules::{BLOCK, NOISE_GAINS, SAMPLES, SEARCHED_SAMPLES};
-use super::blocks::{Blocks, LumaBlock};
+use super::blocks::{Blocks, DefinedLumaBlock};
 use crate::compensation::{CompensationError, Sampling};
 use crate::interpolation::oracle::chroma_sample;
 use motion_base::{Frame, FrameView, MotionVector};
@@ -20,7 +20,7 @@ pub(super) fn halvings((width, height): (usize, usize)) -> u32 {
 
 /// The error of a block of luma.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct LumaError {
+pub(super) struct DefinedLumaError {
     /// The sum of the squared differences: D.
     pub squares: u64,
     /// The same without the difference of the means: V.
@@ -33,7 +33,7 @@ pub(super) struct LumaError {
 
 /// The error of a block of chroma, of all planes together.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct ChromaError {
+pub(super) struct DefinedChromaError {
     pub squares: u64,
     pub gain: u64,
     /// The place between the samples of the other frame, in eighths.
@@ -45,8 +45,8 @@ pub(super) struct Prediction {
     /// How many frames later the other frame is; earlier, if less than zero.
     pub offset: isize,
     pub planes: Vec<Frame>,
-    pub luma: Vec<LumaError>,
-    pub chroma: Vec<ChromaError>,
+    pub luma: Vec<DefinedLumaError>,
+    pub chroma: Vec<DefinedChromaError>,
     /// Whether light flickers between both frames.
     pub flickers: bool,
 }
@@ -56,7 +56,7 @@ impl Prediction {
     /// [`CompensationError::FieldSize`] if there are too few or too many vectors.
     pub fn new(
         blocks: &Blocks<'_>,
-        of_luma: &[LumaBlock],
+        of_luma: &[DefinedLumaBlock],
         reference: &Reference<'_>,
     ) -> Result<Self, CompensationError> {
         let ends = ends(blocks, reference.vectors)?;
@@ -149,10 +149,10 @@ fn predict_chroma(
 fn luma_error(
     blocks: &Blocks<'_>,
     block: usize,
-    of_luma: &LumaBlock,
+    of_luma: &DefinedLumaBlock,
     predicted: &FrameView<'_>,
     end: (i32, i32),
-) -> LumaError {
+) -> DefinedLumaError {
     let (mut squares, mut sum) = (0, 0);
     for (x, y) in blocks.places(0, 0, block) {
         let (sample, predicted) = (blocks.planes[0].sample(x, y), predicted.sample(x, y));
@@ -160,7 +160,7 @@ fn luma_error(
         sum += i64::from(sample) - i64::from(predicted);
     }
     let samples = of_luma.samples as i64;
-    LumaError {
+    DefinedLumaError {
         squares,
         variation: squares - sum.unsigned_abs().pow(2) / of_luma.samples,
         gain: NOISE_GAINS[(end.1 & 3) as usize][(end.0 & 3) as usize].into(),
@@ -168,7 +168,12 @@ fn luma_error(
     }
 }
 
-fn chroma_error(blocks: &Blocks<'_>, block: usize, predicted: &[Frame], end: (i32, i32)) -> ChromaError {
+fn chroma_error(
+    blocks: &Blocks<'_>,
+    block: usize,
+    predicted: &[Frame],
+    end: (i32, i32),
+) -> DefinedChromaError {
     let mut squares = 0;
     for (plane, component) in blocks.chroma_components() {
         for (x, y) in blocks.places(plane, component, block) {
@@ -181,5 +186,5 @@ fn chroma_error(blocks: &Blocks<'_>, block: usize, predicted: &[Frame], end: (i3
     let (x, y) = ((end.0 & 7) as u64, (end.1 & 7) as u64);
     // The sum of the squares of the four weights of the mean, in 256ths.
     let gain = ((8 - x).pow(2) + x.pow(2)) * ((8 - y).pow(2) + y.pow(2)) / 16;
-    ChromaError { squares, gain, fraction: (x, y) }
+    DefinedChromaError { squares, gain, fraction: (x, y) }
 }

@@ -5,8 +5,8 @@ use super::super::limits::{
     ALL, FALL, LEAST, LEVELS, LITTLE, LOST_OF_SCENE, Levels, MORE_LOST, MORE_NOISE, RISE, TRUST,
 };
 use super::super::rules::{BLOCK, NoiseLevel, SAMPLES};
-use super::blocks::{Blocks, ChromaBlock, LumaBlock};
-use super::comparison::{Areas, Comparison, of_level};
+use super::blocks::{Blocks, DefinedChromaBlock, DefinedLumaBlock};
+use super::comparison::{Comparison, DefinedAreas, of_level};
 use super::estimate::{cut_off, one_level};
 use super::prediction::Prediction;
 
@@ -15,7 +15,7 @@ use super::prediction::Prediction;
 pub struct StreamNoise {
     depth: u32,
     level: NoiseLevel,
-    areas: Areas,
+    areas: DefinedAreas,
     /// The noise of the areas of luma, and of chroma.
     luma: Vec<Levels>,
     chroma: Vec<Levels>,
@@ -35,7 +35,7 @@ impl StreamNoise {
     /// For frames of `width` x `height` luma samples of `depth` bits.
     pub fn new((width, height): (usize, usize), depth: u32) -> Self {
         let (columns, rows) = (width.div_ceil(BLOCK), height.div_ceil(BLOCK));
-        let areas = Areas::of((columns, rows));
+        let areas = DefinedAreas::of((columns, rows));
         let none = vec![[None; LEVELS + 1]; areas.count()];
         let blocks = vec![BlockNoise::default(); columns * rows];
         let level = NoiseLevel::MEASURED;
@@ -63,7 +63,7 @@ impl StreamNoise {
     pub(super) fn follow(
         &mut self,
         blocks: &Blocks<'_>,
-        (luma, chroma): (&[LumaBlock], &[ChromaBlock]),
+        (luma, chroma): (&[DefinedLumaBlock], &[DefinedChromaBlock]),
         predictions: &[Prediction],
     ) {
         // The frames beside this one tell.
@@ -119,7 +119,7 @@ impl StreamNoise {
     }
 
     /// Sets the noise of all blocks that are not flat to what is known.
-    fn set_known(&mut self, known: u64, luma: &[LumaBlock], chroma: &[ChromaBlock]) {
+    fn set_known(&mut self, known: u64, luma: &[DefinedLumaBlock], chroma: &[DefinedChromaBlock]) {
         for (block, of_block) in luma.iter().enumerate() {
             let mut noise = BlockNoise::default();
             if !of_block.is_flat() {
@@ -155,7 +155,7 @@ fn worthwhile(noise: u64) -> u64 {
 }
 
 /// Follows the noise of the areas of a stream to what comparisons tell.
-fn follow(areas: Areas, of_areas: &mut [Levels], told: &[Comparison]) -> FrameNoise {
+fn follow(areas: DefinedAreas, of_areas: &mut [Levels], told: &[Comparison]) -> FrameNoise {
     // The noise of the frame is what the comparison tells that tells the least. It does not follow.
     let mut frame = [None; LEVELS + 1];
     let telling = told.iter().filter(|told| told.frame[ALL].is_some());
@@ -188,7 +188,7 @@ impl FrameNoise {
     /// The noise of a block of this level. Neighbouring samples differ by `white` of its variation, where that is known.
     fn of_block(
         &self,
-        areas: Areas,
+        areas: DefinedAreas,
         block: usize,
         level: usize,
         told: &[Comparison],

@@ -2,12 +2,12 @@
 
 use super::super::BlockNoise;
 use super::super::rules::{SAMPLES, Strength, WEIGHTS};
-use super::blocks::{ChromaBlock, LumaBlock};
+use super::blocks::{DefinedChromaBlock, DefinedLumaBlock};
 use super::estimate::one_level;
 use super::prediction::Prediction;
 
 /// How a block of luma, or of chroma, is averaged.
-pub(super) struct Average {
+pub(super) struct DefinedAverage {
     /// The weight of the frame itself, then that of each other frame.
     pub weights: Vec<u64>,
     /// The most by which a sample changes.
@@ -23,10 +23,10 @@ fn taken_out(strength: Strength, noise: u64) -> u64 {
 pub(super) fn of_luma(
     predictions: &[Prediction],
     block: usize,
-    luma: &LumaBlock,
+    luma: &DefinedLumaBlock,
     noise: BlockNoise,
     strength: Strength,
-) -> Average {
+) -> DefinedAverage {
     let noise = taken_out(strength, noise.luma);
     let of_block = noise * luma.samples / SAMPLES;
     let mut shares = Vec::new();
@@ -37,17 +37,17 @@ pub(super) fn of_luma(
         let is_counted = error.squares > 0 && is_new;
         shares.push(if is_counted { share(of_block, error.gain, mismatch) } else { 0 });
     }
-    Average { weights: weights(&shares), most: most_change(noise) }
+    DefinedAverage { weights: weights(&shares), most: most_change(noise) }
 }
 
 /// How a block of chroma is averaged.
 pub(super) fn of_chroma(
     predictions: &[Prediction],
     block: usize,
-    (luma, chroma): (&LumaBlock, &ChromaBlock),
+    (luma, chroma): (&DefinedLumaBlock, &DefinedChromaBlock),
     noise: BlockNoise,
     (strength, depth): (Strength, u32),
-) -> Average {
+) -> DefinedAverage {
     // Chroma alone may have noise.
     let of_luma = taken_out(strength, noise.luma).max(one_level(depth)) * luma.samples / SAMPLES;
     let noise = taken_out(strength, noise.chroma);
@@ -67,7 +67,7 @@ pub(super) fn of_chroma(
         let by_luma = share(of_luma, error.gain, luma_mismatch);
         shares.push(by_chroma.min(by_luma));
     }
-    Average { weights: weights(&shares), most: most_change(noise) }
+    DefinedAverage { weights: weights(&shares), most: most_change(noise) }
 }
 
 /// The part of a squared difference that noise does not make, 256 times.

@@ -232,12 +232,6 @@ where
         check_size(&frame, &layout.info)?;
         Ok(Self { layout, frame })
     }
-
-    /// The size of plane `index`, in samples a row and rows.
-    fn plane_size(&self, index: usize) -> (usize, usize) {
-        let FrameFormat { size: (width, height), samplings, .. } = &self.layout.format;
-        samplings[index].plane_size(*width, *height)
-    }
 }
 
 impl MappedFrame<'_, &gst::BufferRef> {
@@ -255,7 +249,8 @@ impl MappedFrame<'_, &gst::BufferRef> {
     /// [`PlaneError`] if the plane is not inside the mapped memory.
     pub fn plane(&self, index: usize) -> Result<FrameView<'_>, PlaneError> {
         let (samples, stride) = samples(&self.frame, index)?;
-        FrameView::with_format(samples, self.plane_size(index), stride, self.layout.format.samples)
+        let FrameLayout { format, .. } = self.layout;
+        FrameView::with_format(samples, format.plane_size(index), stride, format.samples)
             .map_err(|error| PlaneError::Samples(index, error))
     }
 
@@ -274,7 +269,8 @@ impl MappedFrame<'_, &mut gst::BufferRef> {
     /// # Errors
     /// [`PlaneError`] if the plane is not inside the mapped memory.
     pub fn plane_mut(&mut self, index: usize) -> Result<PlaneMut<'_>, PlaneError> {
-        let (size, format) = (self.plane_size(index), self.layout.format.samples);
+        let FrameLayout { format, .. } = self.layout;
+        let (size, format) = (format.plane_size(index), format.samples);
         let (samples, stride) = self.samples_mut(index)?;
         PlaneMut::with_format(samples, size, stride, format)
             .map_err(|error| PlaneError::Samples(index, error))

@@ -12,7 +12,7 @@ mod extent;
 mod frames;
 #[cfg(feature = "gstreamer")]
 pub mod gstreamer;
-mod misuse;
+pub mod misuse;
 mod process;
 mod quality;
 mod runner;

@@ -76,7 +76,7 @@ fn a_device_that_cannot_be_opened_while_playing_is_refused() {
         let told: Vec<_> = std::iter::from_fn(|| bus.pop_filtered(&told)).collect();
         assert!(told.iter().all(|message| message.type_() == gst::MessageType::Warning), "{told:?}");
         let found: Vec<_> =
-            pull(&mut harness).iter().map(|buffer| samples(&planes(buffer, &i420()).0)).collect();
+            pull(&mut harness).iter().map(|buffer| samples_of(&planes(buffer, &i420()).0)).collect();
         (found, told.len())
     };
     let (expected, warnings) = denoised([None, None]);

@@ -33,7 +33,7 @@ fn check_in_flight(
     let expected = expected(&info, &frames, References { backward: past, forward: future });
     for ((found, frame), expected) in found.iter().zip(&frames).zip(&expected) {
         let name = format!("{launch} {format:?} {past} {future} {:?}", found.pts());
-        assert!(samples(&planes(found, &info).0) == *expected, "{name}");
+        assert!(samples_of(&planes(found, &info).0) == *expected, "{name}");
         assert_eq!((found.duration(), found.flags()), (frame.duration(), frame.flags()), "{name}");
     }
     // A frame without others is left alone.
@@ -41,7 +41,7 @@ fn check_in_flight(
     let alone = (0..count).filter(|&number| is_alone(number)).count() as u64;
     assert_eq!(self::count(&harness, "denoised"), count - alone);
     for (number, (frame, expected)) in (0..count).zip(frames.iter().zip(&expected)) {
-        let is_untouched = samples(&planes(frame, &info).0) == *expected;
+        let is_untouched = samples_of(&planes(frame, &info).0) == *expected;
         assert_eq!(is_untouched, is_alone(number), "{launch} {format:?} {past} {future} {number}");
     }
 }
@@ -128,7 +128,7 @@ fn check_repeats(launch: &str, times: &[u64], (past, future): (usize, usize), de
     let frames: Vec<_> = (0..=times[times.len() - 1]).map(|time| frame(&info, time, true)).collect();
     let expected = expected(&info, &frames, References { backward: past, forward: future });
     for (index, (&time, found)) in times.iter().zip(&found).enumerate() {
-        assert!(samples(&planes(found, &info).0) == expected[time as usize], "{name}, frame {index}");
+        assert!(samples_of(&planes(found, &info).0) == expected[time as usize], "{name}, frame {index}");
     }
 }
 

@@ -58,16 +58,6 @@ fn planes(buffer: &gst::Buffer, info: &VideoInfo) -> (Vec<Frame>, Vec<Sampling>)
     (0..info.n_planes()).map(plane).unzip()
 }
 
-/// The samples of frames, plane by plane.
-fn samples_of(planes: &[Frame]) -> Vec<u32> {
-    let samples = |frame: &Frame| {
-        let view = frame.view();
-        let rows = (0..view.height() as i32).flat_map(|y| (0..view.width() as i32).map(move |x| (x, y)));
-        rows.map(|(x, y)| u32::from(view.sample(x, y))).collect::<Vec<_>>()
-    };
-    planes.iter().flat_map(samples).collect()
-}
-
 /// What the oracle makes in `quality` at `phase` between two frames.
 pub fn expected(
     quality: FrameQuality,

@@ -6,7 +6,7 @@ use motion_frames::compensation::Sampling;
 use motion_frames::denoising::{LumaSlot, Reference, Strength, oracle, search_parameters};
 use motion_search::estimator::{Frame, References, oracle as search};
 
-pub use super::{ElementBus, address, end, error_text, info as video, pull, push};
+pub use super::{ElementBus, address, end, error_text, info as video, pull, push, samples_of};
 pub(crate) use crate::init;
 
 pub const SIZE: (u32, u32) = (72, 56);
@@ -72,19 +72,8 @@ pub fn planes(buffer: &gst::Buffer, info: &VideoInfo) -> (Vec<Frame>, Vec<Sampli
     (super::read(info, buffer), super::samplings(info.format()))
 }
 
-/// The samples of all planes.
-pub fn samples(planes: &[Frame]) -> Vec<u16> {
-    let of_plane = |plane: &Frame| {
-        let view = plane.view();
-        let (width, height) = view.size();
-        let at = |index: usize| view.sample((index % width) as i32, (index / width) as i32);
-        (0..width * height).map(at).collect::<Vec<_>>()
-    };
-    planes.iter().flat_map(of_plane).collect()
-}
-
 /// What the oracle makes of each frame of a sequence.
-pub fn expected(info: &VideoInfo, frames: &[gst::Buffer], references: References) -> Vec<Vec<u16>> {
+pub fn expected(info: &VideoInfo, frames: &[gst::Buffer], references: References) -> Vec<Vec<u32>> {
     let frames: Vec<_> = frames.iter().map(|buffer| planes(buffer, info)).collect();
     let parameters = search_parameters(info.width() as usize, info.height() as usize, references).unwrap();
     let searched: Vec<_> = frames.iter().map(|(planes, _)| oracle::search_frame(&planes[0].view())).collect();
@@ -109,7 +98,7 @@ pub fn expected(info: &VideoInfo, frames: &[gst::Buffer], references: References
         let references: Vec<_> = others.iter().zip(&fields).map(reference).collect();
         let strength = Strength::new(1.0);
         let made = oracle::denoise(&mut noise, &frames[current].1, &views[current], &references, strength);
-        samples(&made.unwrap())
+        samples_of(&made.unwrap())
     };
     (0..frames.len()).map(expected).collect()
 }

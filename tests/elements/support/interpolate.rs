@@ -4,7 +4,9 @@ use gst::prelude::*;
 use gst_check::Harness;
 use gst_video::{VideoFormat, VideoInfo};
 
-pub use super::{ElementBus, Rate, address, bytes, end, error_text, pull, push, samples, video_at as video};
+pub use super::{
+    ElementBus, Rate, address, bytes, end, error_text, pull, push, samples, samples_of, video_at as video,
+};
 pub(crate) use crate::init;
 
 pub const SIZE: (u32, u32) = (13, 7);

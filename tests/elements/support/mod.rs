@@ -125,10 +125,15 @@ pub fn read(info: &VideoInfo, buffer: &gst::BufferRef) -> Vec<Frame> {
 
 /// All samples of the frame in `buffer`, plane by plane and row by row.
 pub fn samples(buffer: &gst::BufferRef, info: &VideoInfo) -> Vec<u32> {
+    samples_of(&read(info, buffer))
+}
+
+/// All samples of `planes`, plane by plane and row by row.
+pub fn samples_of(planes: &[Frame]) -> Vec<u32> {
     let of_plane = |plane: &Frame| -> Vec<u32> {
         let (view, (width, height)) = (plane.view(), plane.size());
         let positions = (0..height).flat_map(|y| (0..width).map(move |x| (x as i32, y as i32)));
         positions.map(|(x, y)| view.sample(x, y).into()).collect()
     };
-    read(info, buffer).iter().flat_map(of_plane).collect()
+    planes.iter().flat_map(of_plane).collect()
 }

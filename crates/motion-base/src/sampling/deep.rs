@@ -44,28 +44,18 @@ pub(super) fn predict_pixels<const P: usize>(
     band: &mut [u8],
     stride: usize,
 ) {
-    let rows = band.len().div_ceil(stride);
-    let (mut y, is_full) = (first, sampling.is_full());
-    while y < first + rows {
-        let (end, vectors) = field.row_of_blocks(sampling, y);
-        let end = end.min(first + rows);
-        let mut column = 0;
-        // Neighbouring blocks with the same vector are predicted together.
-        for run in vectors.chunk_by(|a, b| (a.x, a.y) == (b.x, b.y)) {
-            let samples = field.samples(sampling, column..column + run.len());
-            column += run.len();
-            let (dx, dy) = field.eighths(sampling, run[0]);
-            let (above, fraction) =
-                (y as isize + (dy >> 3), Fraction { x: (dx & 7) as u16, y: (dy & 7) as u16 });
-            for start in samples.clone().step_by(WIDTH) {
-                let pixels = WIDTH.min(samples.end - start);
-                let strip = Strip { reference, left: start as isize + (dx >> 3), above, fraction, is_full };
-                let out = &mut band[(y - first) * stride + start * P * 2..];
-                predict_strip::<P>(&strip, format, (out, stride), (pixels * P, end - y));
-            }
+    let rows = first..first + band.len().div_ceil(stride);
+    let is_full = sampling.is_full();
+    field.for_each_run(sampling, rows, |rows, columns, (dx, dy)| {
+        let (above, fraction) =
+            (rows.start as isize + (dy >> 3), Fraction { x: (dx & 7) as u16, y: (dy & 7) as u16 });
+        for start in columns.clone().step_by(WIDTH) {
+            let pixels = WIDTH.min(columns.end - start);
+            let strip = Strip { reference, left: start as isize + (dx >> 3), above, fraction, is_full };
+            let out = &mut band[(rows.start - first) * stride + start * P * 2..];
+            predict_strip::<P>(&strip, format, (out, stride), (pixels * P, rows.len()));
         }
-        y = end;
-    }
+    });
 }
 
 /// Predicts `rows` rows of `length` samples.

@@ -162,16 +162,39 @@ impl<'a> Field<'a> {
         self.vectors[row * self.columns + column]
     }
 
+    /// Calls `predict` for the parts of `rows` of a plane that have one vector, as neighbouring blocks with the same vector have:
+    /// with their rows, their pixels in each row, and the vector in eighths as [`Self::eighths`].
+    #[inline(always)]
+    pub(super) fn for_each_run(
+        &self,
+        sampling: Sampling,
+        rows: Range<usize>,
+        mut predict: impl FnMut(Range<usize>, Range<usize>, (isize, isize)),
+    ) {
+        let mut y = rows.start;
+        while y < rows.end {
+            let (end, vectors) = self.row_of_blocks(sampling, y);
+            let end = end.min(rows.end);
+            let mut column = 0;
+            for run in vectors.chunk_by(|a, b| (a.x, a.y) == (b.x, b.y)) {
+                let pixels = self.samples(sampling, column..column + run.len());
+                column += run.len();
+                predict(y..end, pixels, self.eighths(sampling, run[0]));
+            }
+            y = end;
+        }
+    }
+
     /// The row of blocks that holds row `y` of a plane: the first row of the plane after it, and its
     /// vectors.
-    pub(super) fn row_of_blocks(&self, sampling: Sampling, y: usize) -> (usize, &'a [MotionVector]) {
+    fn row_of_blocks(&self, sampling: Sampling, y: usize) -> (usize, &'a [MotionVector]) {
         let row = (y << usize::from(sampling.halved_y)) / self.block_height;
         let end = first_sample((row + 1) * self.block_height, sampling.halved_y);
         (end, &self.vectors[row * self.columns..][..self.columns])
     }
 
     /// The samples of a plane's row that lie in the blocks `columns`; the range may be empty.
-    pub(super) fn samples(&self, sampling: Sampling, columns: Range<usize>) -> Range<usize> {
+    fn samples(&self, sampling: Sampling, columns: Range<usize>) -> Range<usize> {
         let first =
             |column: usize| first_sample((column * self.block_width).min(self.width), sampling.halved_x);
         first(columns.start)..first(columns.end)

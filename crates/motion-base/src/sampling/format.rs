@@ -57,9 +57,7 @@ impl FrameFormat {
     /// # Errors
     /// [`CompensationError::Planes`], and as [`Self::check`].
     pub fn check_all(&self, planes: &[FrameView<'_>]) -> Result<(), CompensationError> {
-        if planes.len() != self.samplings.len() {
-            return Err(CompensationError::Planes(self.samplings.len(), planes.len()));
-        }
+        self.check_count(planes.len())?;
         planes.iter().enumerate().try_for_each(|(index, plane)| self.check(index, plane))
     }
 
@@ -68,10 +66,13 @@ impl FrameFormat {
     /// # Errors
     /// As [`Self::check_all`].
     pub fn check_frames(&self, planes: &[Frame]) -> Result<(), CompensationError> {
-        if planes.len() != self.samplings.len() {
-            return Err(CompensationError::Planes(self.samplings.len(), planes.len()));
-        }
+        self.check_count(planes.len())?;
         planes.iter().enumerate().try_for_each(|(index, plane)| self.check_frame(index, plane))
+    }
+
+    fn check_count(&self, planes: usize) -> Result<(), CompensationError> {
+        let wanted = self.samplings.len();
+        if planes == wanted { Ok(()) } else { Err(CompensationError::Planes(wanted, planes)) }
     }
 
     /// As [`Self::check`], without a look at the samples.

@@ -65,48 +65,35 @@ fn predict_pixels<const P: usize>(
     band: &mut [u8],
     stride: usize,
 ) {
-    let rows = band.len().div_ceil(stride);
-    let mut y = first;
-    while y < first + rows {
-        let (end, vectors) = field.row_of_blocks(sampling, y);
-        let end = end.min(first + rows);
-        let mut column = 0;
-        // Neighbouring blocks with the same vector are predicted together.
-        for run in vectors.chunk_by(|a, b| (a.x, a.y) == (b.x, b.y)) {
-            let samples = field.samples(sampling, column..column + run.len());
-            column += run.len();
-            let (x, dy) = field.eighths(sampling, run[0]);
-            let left = samples.start as isize + (x >> 3);
-            let fraction = Fraction { x: (x & 7) as u16, y: (dy & 7) as u16 };
-            let above = y as isize + (dy >> 3);
-            let (width, height) = (reference.width() / P, reference.height());
-            let is_inside = left >= 0
-                && left as usize + samples.len() <= width
-                && above >= 0
-                && above as usize + (end - y) <= height;
-            let out = &mut band[(y - first) * stride + samples.start * P..];
-            if is_inside && fraction.is_none() {
-                let from = &reference.as_bytes()[above as usize * reference.stride() + left as usize * P..];
-                let length = samples.len() * P;
-                copy_rows((from, reference.stride()), (out, stride), length, end - y);
-                continue;
-            }
-            if sampling.is_full() && !fraction.is_none() {
-                let quarters = (4 * samples.start as isize + x / 2, 4 * y as isize + dy / 2);
-                let length = samples.len() * P;
-                interpolate_rows::<P>(reference, quarters, (out, stride), (length, end - y));
-                continue;
-            }
-            let row = |y: isize| reference.row(y.clamp(0, height as isize - 1) as usize);
-            for (above, out) in (above..).zip(out.chunks_mut(stride)).take(end - y) {
-                let out = &mut out[..samples.len() * P];
-                if fraction.is_none() {
-                    copy_run::<P>(row(above), left, out);
-                } else {
-                    interpolate_run::<P>(row(above), row(above + 1), left, fraction, out);
-                }
+    let rows = first..first + band.len().div_ceil(stride);
+    field.for_each_run(sampling, rows, |rows, columns, (dx, dy)| {
+        let (y, count, length) = (rows.start as isize, rows.len(), columns.len() * P);
+        let (left, above) = (columns.start as isize + (dx >> 3), y + (dy >> 3));
+        let fraction = Fraction { x: (dx & 7) as u16, y: (dy & 7) as u16 };
+        let (width, height) = (reference.width() / P, reference.height());
+        let is_inside = left >= 0
+            && left as usize + columns.len() <= width
+            && above >= 0
+            && above as usize + count <= height;
+        let out = &mut band[(rows.start - first) * stride + columns.start * P..];
+        if is_inside && fraction.is_none() {
+            let from = &reference.as_bytes()[above as usize * reference.stride() + left as usize * P..];
+            copy_rows((from, reference.stride()), (out, stride), length, count);
+            return;
+        }
+        if sampling.is_full() && !fraction.is_none() {
+            let quarters = (4 * columns.start as isize + dx / 2, 4 * y + dy / 2);
+            interpolate_rows::<P>(reference, quarters, (out, stride), (length, count));
+            return;
+        }
+        let row = |y: isize| reference.row(y.clamp(0, height as isize - 1) as usize);
+        for (above, out) in (above..).zip(out.chunks_mut(stride)).take(count) {
+            let out = &mut out[..length];
+            if fraction.is_none() {
+                copy_run::<P>(row(above), left, out);
+            } else {
+                interpolate_run::<P>(row(above), row(above + 1), left, fraction, out);
             }
         }
-        y = end;
-    }
+    });
 }

@@ -13,17 +13,10 @@ use motion_frames::interpolation::{
 use motion_frames::packers::x265::{self, CodingTree};
 use motion_frames::packers::{d3d12, nvenc};
 use motion_search::backend::DeviceSelector;
-use motion_search::estimator::{Frame, MotionVector, Parameters, References, SampleFormat, Window};
+use motion_search::estimator::{Frame, MotionVector, Parameters, References, SampleFormat};
 use motion_search::native::Level;
+use test_support::misuse::{frame, parameters};
 use test_support::{fails, panics};
-
-pub fn parameters() -> Parameters {
-    Parameters::new(16, 12, 8, Window::symmetric(3, 3).unwrap())
-}
-
-pub fn frame() -> Frame {
-    Frame::from_fn(16, 12, |x, y| (x * 13 + y * 7) as u8)
-}
 
 pub fn format() -> FrameFormat {
     FrameFormat { size: (16, 12), samplings: vec![Sampling::LUMA], samples: SampleFormat::EIGHT_BITS }

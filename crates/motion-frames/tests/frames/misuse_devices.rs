@@ -4,10 +4,11 @@ use motion_frames::compensation::{CompensationError, PlaneMut};
 use motion_frames::interpolation::{FrameFormat, FrameMaker as _, FrameQuality, InterpolationError, Phase};
 use motion_frames::opencl::OpenClInterpolator;
 use motion_search::estimator::Frame;
+use test_support::misuse::frame;
 use test_support::{fails, panics};
 
 use crate::all_devices;
-use crate::misuse::{format, frame};
+use crate::misuse::format;
 
 #[test]
 fn made_frames_on_devices() {

@@ -4,20 +4,9 @@ use motion_frames::compensation::{self, CompensationError, Field, Sampling};
 use motion_frames::denoising::{self, MOST_REFERENCES, Reference, Strength};
 use motion_frames::duplicates::DuplicateFinder;
 use motion_frames::interpolation::{self, FrameQuality, Phase};
-use motion_search::estimator::{Frame, FrameView, MotionVector};
+use motion_search::estimator::{Frame, FrameView};
+use test_support::misuse::{VECTORS, deep, frame, parameters, small};
 use test_support::{fails, panics};
-
-use crate::misuse::{frame, parameters};
-
-const VECTORS: [MotionVector; 4] = [MotionVector { x: 0, y: 0, cost: 0 }; 4];
-
-fn small() -> Frame {
-    Frame::from_fn(8, 8, |_, _| 0)
-}
-
-fn deep() -> Frame {
-    Frame::deep_from_fn(16, 12, 10, |_, _| 0)
-}
 
 #[test]
 fn oracles_of_compensation() {

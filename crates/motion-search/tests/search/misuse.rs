@@ -19,18 +19,11 @@ use motion_search::session::{Options, Session};
 use motion_search::stages::{SearchedFrames, block_costs, stages};
 use motion_search::tuning::{Kernel, Tuning};
 use motion_search::{MotionSearch, devices};
+use test_support::misuse::{frame, parameters};
 use test_support::{fails, panics};
 
-pub fn window() -> Window {
-    Window::symmetric(3, 3).unwrap()
-}
-
-pub fn parameters() -> Parameters {
-    Parameters::new(16, 12, 8, window())
-}
-
-pub fn frame() -> Frame {
-    Frame::from_fn(16, 12, |x, y| (x * 13 + y * 7) as u8)
+fn window() -> Window {
+    parameters().window
 }
 
 fn native() -> Native {

@@ -9,10 +9,11 @@ use motion_search::estimator::{Algorithm, Device as _, EstimateError, SetupError
 use motion_search::opencl::{OpenCl, try_build};
 use motion_search::tuning::{Kernel, Launch, Tuning};
 
+use test_support::misuse::{frame, parameters};
 use test_support::{fails, in_own_process, panics};
 
 use crate::all_devices;
-use crate::misuse::{frame, parameters, wrong_parameters};
+use crate::misuse::wrong_parameters;
 
 #[test]
 fn searches_on_devices() {

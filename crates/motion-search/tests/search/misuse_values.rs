@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use motion_search::estimator::prediction::{median, median_predictors};
 use motion_search::estimator::{
-    Algorithm, Border, EstimateError, Frame, Grid, Metric, MotionVector, OrderKey, Output, Parameters, Part,
+    Algorithm, Border, EstimateError, Grid, Metric, MotionVector, OrderKey, Output, Parameters, Part,
     Predictor, Quality, RecordPool, References, SetupError, Slot, StageTimes, SubSample, oracle,
 };
 use motion_search::session::{Balance, Split, divide};
@@ -12,19 +12,8 @@ use motion_search::stages;
 use motion_search::tuning::{Kernel, Tuning};
 use motion_search::{MotionSearch, MotionSearchBuilder, OnDeviceFailure};
 
+use test_support::misuse::{VECTORS, deep, frame, parameters, small};
 use test_support::{fails, panics};
-
-use crate::misuse::{frame, parameters};
-
-const VECTORS: [MotionVector; 4] = [MotionVector { x: 0, y: 0, cost: 0 }; 4];
-
-fn small() -> Frame {
-    Frame::from_fn(8, 8, |_, _| 0)
-}
-
-fn deep() -> Frame {
-    Frame::deep_from_fn(16, 12, 10, |_, _| 0)
-}
 
 #[test]
 fn setters_of_the_builder() {

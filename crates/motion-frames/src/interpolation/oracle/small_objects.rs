@@ -231,16 +231,20 @@ impl SearchedPair<'_> {
         sum
     }
 
+    /// The contrast of a region in the previous frame, and where the background has gone on in the next one.
+    fn contrasts(&self, region: &DefinedRegion) -> [i32; 2] {
+        [self.contrast(0, region, [0, 0]), self.contrast(1, region, region.background)]
+    }
+
     fn excess(&self, region: &DefinedRegion) -> i32 {
-        self.contrast(0, region, [0, 0]) - self.contrast(1, region, region.background)
+        let [previous, next] = self.contrasts(region);
+        previous - next
     }
 
     /// Whether the contrast of the background of an object that moves from one region to another is so much less than its own.
     fn is_background_plainer(&self, [from, to]: [&DefinedRegion; 2], times: i32) -> bool {
-        let in_frame = |frame: usize, region: &DefinedRegion| {
-            self.contrast(frame, region, if frame == 0 { [0, 0] } else { region.background })
-        };
-        times * in_frame(1, from) <= in_frame(0, from) && times * in_frame(0, to) <= in_frame(1, to)
+        let [[object, left], [entered, moved]] = [from, to].map(|region| self.contrasts(region));
+        times * left <= object && times * entered <= moved
     }
 
     /// The regions that an object leaves and enters that moves by less than its size, if `regions` show one.

@@ -103,7 +103,7 @@ impl<S: CellSource<W, H>, const P: usize, const W: usize, const H: usize> MeanOf
 
     /// The mean of the blocks in a cell of `V` x `H` samples, from a column on.
     #[inline(always)]
-    fn cell<E, T, const V: usize>(&self, sources: &[T], column: usize) -> MeanSamples<T, E, V, H>
+    fn cell<E, T, const V: usize>(&self, engine: E, sources: &[T], column: usize) -> MeanSamples<T, E, V, H>
     where
         E: InstructionSet,
         T: CellSource<V, H>,
@@ -116,7 +116,7 @@ impl<S: CellSource<W, H>, const P: usize, const W: usize, const H: usize> MeanOf
             if averages.iter().all(|average| average.weights[index + 1] == 0) {
                 continue;
             }
-            let mut predicted = source.cell::<E>(self.position(&self.ends[index], column));
+            let mut predicted = source.cell(engine, self.position(&self.ends[index], column));
             // In luma, whose cells are blocks.
             if let Some(errors) = self.lights[index] {
                 let brighter = errors.of(self.row * self.averages.len() + column).brighter;
@@ -164,7 +164,7 @@ impl<E: InstructionSet, S: CellSource<W, H>, const P: usize, const W: usize, con
             if let Some(stripes) = mean.stripes
                 && mean.plane.inside((left, top), (STRIPE, H)).is_some()
             {
-                out.write((left, 0), &mean.cell::<E, _, STRIPE>(stripes, first));
+                out.write((left, 0), &mean.cell::<E, _, STRIPE>(engine, stripes, first));
                 continue;
             }
             if first % PREFETCHED == 0 && first + AHEAD < mean.averages.len() {
@@ -173,7 +173,7 @@ impl<E: InstructionSet, S: CellSource<W, H>, const P: usize, const W: usize, con
                 }
             }
             for column in first..(first + together).min(mean.averages.len()) {
-                out.write(((column * W) as i32, 0), &mean.cell::<E, _, W>(mean.sources, column));
+                out.write(((column * W) as i32, 0), &mean.cell::<E, _, W>(engine, mean.sources, column));
             }
         }
     }

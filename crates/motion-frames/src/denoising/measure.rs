@@ -109,7 +109,7 @@ impl<S: CellSource<BLOCK, BLOCK>, E: InstructionSet> Work<E> for LumaErrors<'_, 
             let samples = S::Cell::<E>::read::<1>(plane, (x as i32, y as i32));
             let position = ends.position(column, row);
             let inside = (BLOCK.min(plane.width() - x), rows);
-            let [squares, predicted] = samples.error_and_sum(source.cell::<E>(position), inside);
+            let [squares, predicted] = samples.error_and_sum(source.cell(engine, position), inside);
             let (x, y) = ((position.0 & 3) as usize, (position.1 & 3) as usize);
             let error = LumaError::new(block, squares, predicted, NOISE_GAINS[y][x]);
             *of_other_light += usize::from(error.is_of_other_light());
@@ -393,12 +393,12 @@ impl<S: CellSource<W, H>, const P: usize, const W: usize, const H: usize> Chroma
 
     /// Measures a block.
     #[inline(always)]
-    fn block<E: InstructionSet>(&self, column: usize) -> u64 {
+    fn block<E: InstructionSet>(&self, engine: E, column: usize) -> u64 {
         let (x, y, position) = (column * W, self.row * H, self.position(column));
         let mut sum = 0;
         for ChromaPlane { plane, source, .. } in self.planes {
             let samples = S::Cell::<E>::read::<P>(plane, ((x / P) as i32, y as i32));
-            sum += samples.squared_error(source.cell::<E>(position), inside::<W, H>(plane, x, y));
+            sum += samples.squared_error(source.cell(engine, position), inside::<W, H>(plane, x, y));
         }
         sum
     }
@@ -406,14 +406,19 @@ impl<S: CellSource<W, H>, const P: usize, const W: usize, const H: usize> Chroma
     /// Measures the blocks of a stripe, two columns each, of which the first one's vector leads to `position`; `None` at the
     /// edges of the planes.
     #[inline(always)]
-    fn stripe<E: InstructionSet>(&self, column: usize, position: (i32, i32)) -> Option<[u32; STRIPE / 2]> {
+    fn stripe<E: InstructionSet>(
+        &self,
+        engine: E,
+        column: usize,
+        position: (i32, i32),
+    ) -> Option<[u32; STRIPE / 2]> {
         let (x, y) = ((column * W) as i32, (self.row * H) as i32);
         if !self.are_filled || self.planes[0].plane.inside((x, y), (STRIPE, H)).is_none() {
             return None;
         }
         let mut sums = [0; STRIPE / 2];
         for ChromaPlane { plane, stripes, .. } in self.planes {
-            let predicted = CellSource::<STRIPE, H>::cell::<E>(stripes, position);
+            let predicted = CellSource::<STRIPE, H>::cell(stripes, engine, position);
             let samples = <StripeCell<E, H> as PlaneCell<STRIPE, H>>::read::<P>(plane, (x / P as i32, y));
             let squares = samples.squares(predicted);
             sums.iter_mut().zip(squares).for_each(|(sum, squares)| *sum += squares);
@@ -426,7 +431,7 @@ impl<E: InstructionSet, S: CellSource<W, H>, const P: usize, const W: usize, con
     for ChromaErrors<'_, '_, S, P, W, H>
 {
     #[inline(always)]
-    fn run(mut self, _: E) {
+    fn run(mut self, engine: E) {
         let columns = self.errors.len();
         let together = if self.are_filled { STRIPE / W } else { 1 };
         for first in (0..columns).step_by(together) {
@@ -436,12 +441,12 @@ impl<E: InstructionSet, S: CellSource<W, H>, const P: usize, const W: usize, con
             }
             // Blocks of a stripe have the same vector: they are as far between samples.
             let position = self.position(first);
-            let stripe = self.stripe::<E>(first, position);
+            let stripe = self.stripe(engine, first, position);
             let (gain, fraction) = (chroma_gain(position), ((position.0 & 7) as u8, (position.1 & 7) as u8));
             for (index, column) in blocks.enumerate() {
                 let squares = match &stripe {
                     Some(squares) => squares[index * W / 2..][..W / 2].iter().sum::<u32>().into(),
-                    None => self.block::<E>(column),
+                    None => self.block(engine, column),
                 };
                 self.errors.of_column(column).add(squares, gain, fraction);
             }

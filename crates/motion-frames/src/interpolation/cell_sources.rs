@@ -6,7 +6,7 @@ use super::rules::{BLOCK, block_of};
 use crate::compensation::Sampling;
 use motion_base::pyramid::quarter_samples::QuarterSamples;
 use motion_base::simd::register::{Register, WordRegister};
-use motion_base::simd::{InstructionSet, Instructions, WorkForAll};
+use motion_base::simd::{InstructionSet, Instructions, Work, WorkForAll};
 use motion_base::{FrameView, half_samples_around, six_taps};
 
 /// A plane of a frame, readable between its samples in cells of `W` x `H` samples.
@@ -15,7 +15,7 @@ pub(crate) trait CellSource<const W: usize, const H: usize>: Sync {
     type Cell<E: InstructionSet>: MixedCell<W, H>;
 
     /// The samples from a position on, which may be anywhere: outside the frame its edge samples repeat.
-    fn cell<E: InstructionSet>(&self, position: (i32, i32)) -> Self::Cell<E>;
+    fn cell<E: InstructionSet>(&self, engine: E, position: (i32, i32)) -> Self::Cell<E>;
 
     /// Prefetches these samples, if that is worth it.
     #[inline(always)]
@@ -23,6 +23,10 @@ pub(crate) trait CellSource<const W: usize, const H: usize>: Sync {
 
     /// Runs `work` on such samples.
     fn run<T: WorkForAll<()>>(instructions: Instructions, work: T);
+
+    /// Does a part of such work. What is done with deep samples is a function of its own: it is long, and would else be
+    /// compiled again wherever it is used.
+    fn run_part<E: InstructionSet, R, T: Work<E, R>>(engine: E, work: T) -> R;
 }
 
 /// Luma of eight bits.
@@ -30,7 +34,7 @@ impl CellSource<BLOCK, BLOCK> for QuarterSamples<'_> {
     type Cell<E: InstructionSet> = RegisterCell<E, { BLOCK * BLOCK / 16 }>;
 
     #[inline(always)]
-    fn cell<E: InstructionSet>(&self, position: (i32, i32)) -> Self::Cell<E> {
+    fn cell<E: InstructionSet>(&self, _: E, position: (i32, i32)) -> Self::Cell<E> {
         // SAFETY: an engine exists, so that the CPU has its instructions.
         RegisterCell(self.load_anywhere::<E, BLOCK, _>(position).map(|rows| unsafe { E::Words::widen(rows) }))
     }
@@ -42,6 +46,11 @@ impl CellSource<BLOCK, BLOCK> for QuarterSamples<'_> {
 
     fn run<T: WorkForAll<()>>(instructions: Instructions, work: T) {
         instructions.run(work)
+    }
+
+    #[inline(always)]
+    fn run_part<E: InstructionSet, R, T: Work<E, R>>(engine: E, work: T) -> R {
+        work.run(engine)
     }
 }
 
@@ -55,12 +64,35 @@ impl CellSource<BLOCK, BLOCK> for DeepLuma<'_> {
     type Cell<E: InstructionSet> = DeepCell<BLOCK, BLOCK>;
 
     #[inline(always)]
-    fn cell<E: InstructionSet>(&self, (x, y): (i32, i32)) -> Self::Cell<E> {
+    fn cell<E: InstructionSet>(&self, engine: E, position: (i32, i32)) -> Self::Cell<E> {
+        engine.run(DeepLumaCell { plane: &self.0, position })
+    }
+
+    fn run<T: WorkForAll<()>>(instructions: Instructions, work: T) {
+        instructions.run_deep(work)
+    }
+
+    #[inline(always)]
+    fn run_part<E: InstructionSet, R, T: Work<E, R>>(engine: E, work: T) -> R {
+        engine.run(work)
+    }
+}
+
+/// Reads a cell of luma.
+struct DeepLumaCell<'a> {
+    plane: &'a FrameView<'a>,
+    position: (i32, i32),
+}
+
+impl<E: InstructionSet> Work<E, DeepCell<BLOCK, BLOCK>> for DeepLumaCell<'_> {
+    #[inline(always)]
+    fn run(self, _: E) -> DeepCell<BLOCK, BLOCK> {
+        let Self { plane, position: (x, y) } = self;
         let mut around = [[0; AROUND]; AROUND];
         for (down, row) in around.iter_mut().enumerate() {
-            self.0.read_pixels::<1>((x >> 2) - 2, (y >> 2) - 2 + down as i32, row);
+            plane.read_pixels::<1>((x >> 2) - 2, (y >> 2) - 2 + down as i32, row);
         }
-        let peak = self.0.format().peak().into();
+        let peak = plane.format().peak().into();
         let [first, second] = half_samples_around((x & 3) as usize, (y & 3) as usize);
         let (a, b) = (points(&around, first, peak), points(&around, second, peak));
         let mut cell = [[0; BLOCK]; BLOCK];
@@ -70,10 +102,6 @@ impl CellSource<BLOCK, BLOCK> for DeepLuma<'_> {
             }
         }
         DeepCell(cell)
-    }
-
-    fn run<T: WorkForAll<()>>(instructions: Instructions, work: T) {
-        instructions.run_deep(work)
     }
 }
 
@@ -125,7 +153,7 @@ impl<const P: usize, const N: usize, const W: usize, const H: usize> CellSource<
     type Cell<E: InstructionSet> = RegisterCell<E, N>;
 
     #[inline(always)]
-    fn cell<E: InstructionSet>(&self, (x, y): (i32, i32)) -> Self::Cell<E> {
+    fn cell<E: InstructionSet>(&self, _: E, (x, y): (i32, i32)) -> Self::Cell<E> {
         const { assert!(W + P <= READ_OF_BYTES && H < MOST_DOWN && 16 * N == W * H) };
         let (right, down) = ((x & 7) as u16, (y & 7) as u16);
         let copied;
@@ -167,6 +195,11 @@ impl<const P: usize, const N: usize, const W: usize, const H: usize> CellSource<
     fn run<T: WorkForAll<()>>(instructions: Instructions, work: T) {
         instructions.run(work)
     }
+
+    #[inline(always)]
+    fn run_part<E: InstructionSet, R, T: Work<E, R>>(engine: E, work: T) -> R {
+        work.run(engine)
+    }
 }
 
 /// The pixels of `P` samples of eight bits that are read for a cell from `(x, y)` on. Outside the plane, its edge pixels
@@ -200,13 +233,38 @@ impl<const P: usize, const W: usize, const H: usize> CellSource<W, H> for DeepCh
     type Cell<E: InstructionSet> = DeepCell<W, H>;
 
     #[inline(always)]
-    fn cell<E: InstructionSet>(&self, (x, y): (i32, i32)) -> Self::Cell<E> {
+    fn cell<E: InstructionSet>(&self, engine: E, position: (i32, i32)) -> Self::Cell<E> {
+        engine.run(DeepChromaCell::<P> { plane: &self.0, position })
+    }
+
+    fn run<T: WorkForAll<()>>(instructions: Instructions, work: T) {
+        instructions.run_deep(work)
+    }
+
+    #[inline(always)]
+    fn run_part<E: InstructionSet, R, T: Work<E, R>>(engine: E, work: T) -> R {
+        engine.run(work)
+    }
+}
+
+/// Reads a cell of chroma.
+struct DeepChromaCell<'a, const P: usize> {
+    plane: &'a FrameView<'a>,
+    position: (i32, i32),
+}
+
+impl<E: InstructionSet, const P: usize, const W: usize, const H: usize> Work<E, DeepCell<W, H>>
+    for DeepChromaCell<'_, P>
+{
+    #[inline(always)]
+    fn run(self, _: E) -> DeepCell<W, H> {
+        let Self { plane, position: (x, y) } = self;
         const { assert!(W + P <= READ && H < MOST_DOWN) };
         let (right, down) = ((x & 7) as u32, (y & 7) as u32);
         let mut across = [[0; W]; MOST_DOWN];
         for (row, across) in across.iter_mut().enumerate().take(H + 1) {
             let mut samples = [0; READ];
-            self.0.read_pixels::<P>(x >> 3, (y >> 3) + row as i32, &mut samples);
+            plane.read_pixels::<P>(x >> 3, (y >> 3) + row as i32, &mut samples);
             for x in 0..W {
                 across[x] = (8 - right) * u32::from(samples[x]) + right * u32::from(samples[x + P]);
             }
@@ -218,10 +276,6 @@ impl<const P: usize, const W: usize, const H: usize> CellSource<W, H> for DeepCh
             }
         }
         DeepCell(cell)
-    }
-
-    fn run<T: WorkForAll<()>>(instructions: Instructions, work: T) {
-        instructions.run_deep(work)
     }
 }
 

@@ -58,10 +58,10 @@ impl<S: CellSource<W, H>, const W: usize, const H: usize, E: InstructionSet> Wor
             let (block, hypotheses) = ((column, row), weighting.hypotheses((column, row)));
             let cell = if hypotheses.is_single() {
                 let ends = overlap.ends[row * overlap.grid.columns + column];
-                overlap.predict::<E, W, H>(origin, &mut None, ends).round_quarters()
+                overlap.predict::<E, W, H>(engine, origin, &mut None, ends).round_quarters()
             } else {
                 let coarse = weighting.coarse_around(block);
-                MixedBlock { mixing, block, origin, coarse }.mean::<E, W, H>(hypotheses, &shapes)
+                MixedBlock { mixing, block, origin, coarse }.mean::<E, W, H>(engine, hypotheses, &shapes)
             };
             band.write(((W * column) as i32, 0), &cell);
         }
@@ -125,6 +125,7 @@ impl<S> MixedBlock<'_, S> {
     #[inline(always)]
     fn mean<E: InstructionSet, const W: usize, const H: usize>(
         &self,
+        engine: E,
         hypotheses: &Hypotheses,
         shapes: &BlockShapes<S::Cell<E>, W, H>,
     ) -> [[<S::Cell<E> as PlaneCell<W, H>>::Sample; W]; H]
@@ -152,13 +153,15 @@ impl<S> MixedBlock<'_, S> {
             let weights = S::Cell::<E>::weigh(spatial, of_match, bits, &shapes.cells);
             totals = S::Cell::<E>::add(totals, weights);
             let ends = around[places.trailing_zeros() as usize];
-            sums = overlap.predict::<E, W, H>(self.origin, &mut own, ends).add_to(sums, weights);
+            sums = overlap.predict::<E, W, H>(engine, self.origin, &mut own, ends).add_to(sums, weights);
             let Some(lone_weights) = lone_weights else { continue };
             for (end, of_match) in lone_weights[number].into_iter().enumerate() {
                 if of_match != [0; 4] {
                     let weights = S::Cell::<E>::weigh(spatial, of_match, bits, &shapes.cells);
                     totals = S::Cell::<E>::add(totals, weights);
-                    sums = overlap.predict_alone::<E, W, H>(self.origin, ends, end).add_to(sums, weights);
+                    sums = overlap
+                        .predict_alone::<E, W, H>(engine, self.origin, ends, end)
+                        .add_to(sums, weights);
                 }
             }
         }

@@ -137,12 +137,13 @@ impl<S> Overlap<'_, S> {
     #[inline(always)]
     fn cells<E: InstructionSet, const W: usize, const H: usize>(
         &self,
+        engine: E,
         positions: [(i32, i32); 2],
     ) -> [S::Cell<E>; 2]
     where
         S: CellSource<W, H>,
     {
-        [self.sources[0].cell::<E>(positions[0]), self.sources[1].cell::<E>(positions[1])]
+        [self.sources[0].cell(engine, positions[0]), self.sources[1].cell(engine, positions[1])]
     }
 
     /// 64 times the samples that a vector with these ends predicts for the cell whose first pixel is `origin`. `own` has the
@@ -150,6 +151,7 @@ impl<S> Overlap<'_, S> {
     #[inline(always)]
     pub fn predict<E: InstructionSet, const W: usize, const H: usize>(
         &self,
+        engine: E,
         origin: (i32, i32),
         own: &mut Option<[S::Cell<E>; 2]>,
         ends: BlockEnds,
@@ -157,17 +159,7 @@ impl<S> Overlap<'_, S> {
     where
         S: CellSource<W, H>,
     {
-        let Self { shape, both, .. } = self;
-        let positions = shape.positions(origin, ends);
-        let (pixels, all) = ((W / shape.pixel) as i32, S::Cell::<E>::all);
-        // Numbers that are all the same take one register each.
-        if shape.are_inside(positions, (pixels, H as i32)) {
-            self.predict_within(origin, own, ends, [all(both.weight), all(both.limit)])
-        } else {
-            let numbers = shape.weights(positions, *both, S::Cell::<E>::UNLIMITED);
-            let numbers = [S::Cell::<E>::numbers(&numbers[0]), S::Cell::<E>::numbers(&numbers[1])];
-            self.predict_within(origin, own, ends, numbers)
-        }
+        S::run_part(engine, PredictedCell { overlap: self, origin, own, ends })
     }
 
     /// 64 times the samples that one end alone predicts, 0 the start and 1 the end; the other one where that alone lies inside
@@ -175,6 +167,7 @@ impl<S> Overlap<'_, S> {
     #[inline(always)]
     pub fn predict_alone<E: InstructionSet, const W: usize, const H: usize>(
         &self,
+        engine: E,
         origin: (i32, i32),
         ends: BlockEnds,
         end: usize,
@@ -184,43 +177,11 @@ impl<S> Overlap<'_, S> {
     {
         let positions = self.shape.positions(origin, ends);
         if self.shape.are_inside(positions, ((W / self.shape.pixel) as i32, H as i32)) {
-            return self.sources[end].cell::<E>(positions[end]).times(S::Cell::<E>::all(64));
+            return self.sources[end].cell(engine, positions[end]).times(S::Cell::<E>::all(64));
         }
         let alone = Both { weight: [64, 0][end], ..self.both };
         let [weights, _] = self.shape.weights(positions, alone, S::Cell::<E>::UNLIMITED);
-        PlaneCell::blend(self.cells::<E, W, H>(positions), S::Cell::<E>::numbers(&weights))
-    }
-
-    /// The same, with the weights of the previous frame and the limits of both ends.
-    #[inline(always)]
-    fn predict_within<E: InstructionSet, const W: usize, const H: usize>(
-        &self,
-        origin: (i32, i32),
-        own: &mut Option<[S::Cell<E>; 2]>,
-        ends: BlockEnds,
-        [weights, limits]: [<S::Cell<E> as PlaneCell<W, H>>::Numbers; 2],
-    ) -> S::Cell<E>
-    where
-        S: CellSource<W, H>,
-    {
-        let positions = |ends| self.shape.positions(origin, ends);
-        let [start, end] = self.cells::<E, W, H>(positions(ends));
-        // Most ends are within the limit of each other.
-        if ends == BlockEnds::default() || !start.differs(end, self.both.limit) {
-            return PlaneCell::blend([start, end], weights);
-        }
-        let [least, largest] = match *own {
-            Some(own) => own,
-            None => {
-                let [previous, next] = self.cells::<E, W, H>(positions(BlockEnds::default()));
-                *own.insert([previous.least(next), previous.largest(next)])
-            }
-        };
-        let within = [
-            start.within(least.least(end), largest.largest(end), limits),
-            end.within(least.least(start), largest.largest(start), limits),
-        ];
-        PlaneCell::blend(within, weights)
+        PlaneCell::blend(self.cells(engine, positions), S::Cell::<E>::numbers(&weights))
     }
 
     /// Prefetches what the cell [`AHEAD`] columns behind the one at `origin` is predicted from, by a vector with these `ends`.
@@ -237,6 +198,64 @@ impl<S> Overlap<'_, S> {
         for (source, position) in self.sources.iter().zip(self.shape.positions(ahead, ends)) {
             source.prefetch(engine, position);
         }
+    }
+}
+
+/// Predicts a cell: see [`Overlap::predict`].
+struct PredictedCell<'a, S: CellSource<W, H>, E: InstructionSet, const W: usize, const H: usize> {
+    overlap: &'a Overlap<'a, S>,
+    origin: (i32, i32),
+    own: &'a mut Option<[S::Cell<E>; 2]>,
+    ends: BlockEnds,
+}
+
+impl<E: InstructionSet, S: CellSource<W, H>, const W: usize, const H: usize> Work<E, S::Cell<E>>
+    for PredictedCell<'_, S, E, W, H>
+{
+    #[inline(always)]
+    fn run(self, engine: E) -> S::Cell<E> {
+        let Overlap { shape, both, .. } = self.overlap;
+        let positions = shape.positions(self.origin, self.ends);
+        let (pixels, all) = ((W / shape.pixel) as i32, S::Cell::<E>::all);
+        // Numbers that are all the same take one register each.
+        if shape.are_inside(positions, (pixels, H as i32)) {
+            self.within(engine, positions, [all(both.weight), all(both.limit)])
+        } else {
+            let numbers = shape.weights(positions, *both, S::Cell::<E>::UNLIMITED);
+            let numbers = [S::Cell::<E>::numbers(&numbers[0]), S::Cell::<E>::numbers(&numbers[1])];
+            self.within(engine, positions, numbers)
+        }
+    }
+}
+
+impl<S: CellSource<W, H>, E: InstructionSet, const W: usize, const H: usize> PredictedCell<'_, S, E, W, H> {
+    /// What the samples at `positions` predict, with the weights of the previous frame and the limits of both ends.
+    #[inline(always)]
+    fn within(
+        self,
+        engine: E,
+        positions: [(i32, i32); 2],
+        [weights, limits]: [<S::Cell<E> as PlaneCell<W, H>>::Numbers; 2],
+    ) -> S::Cell<E> {
+        let Self { overlap, origin, own, ends } = self;
+        let [start, end] = overlap.cells(engine, positions);
+        // Most ends are within the limit of each other.
+        if ends == BlockEnds::default() || !start.differs(end, overlap.both.limit) {
+            return PlaneCell::blend([start, end], weights);
+        }
+        let [least, largest] = match *own {
+            Some(own) => own,
+            None => {
+                let positions = overlap.shape.positions(origin, BlockEnds::default());
+                let [previous, next] = overlap.cells(engine, positions);
+                *own.insert([previous.least(next), previous.largest(next)])
+            }
+        };
+        let within = [
+            start.within(least.least(end), largest.largest(end), limits),
+            end.within(least.least(start), largest.largest(start), limits),
+        ];
+        PlaneCell::blend(within, weights)
     }
 }
 
@@ -270,7 +289,7 @@ impl<S: CellSource<W, H>, const W: usize, const H: usize, E: InstructionSet> Wor
                 overlap.prefetch::<E, W, H>(engine, origin, ends);
             }
             let mut own = None;
-            let first = overlap.predict::<E, W, H>(origin, &mut own, around[0]);
+            let first = overlap.predict::<E, W, H>(engine, origin, &mut own, around[0]);
             let cell = if around == [around[0]; 4] {
                 first.round::<6>().samples()
             } else {
@@ -280,7 +299,7 @@ impl<S: CellSource<W, H>, const W: usize, const H: usize, E: InstructionSet> Wor
                     let same = around[..corner].iter().position(|ends| *ends == around[corner]);
                     predicted[corner] = match same {
                         Some(same) => predicted[same],
-                        None => overlap.predict::<E, W, H>(origin, &mut own, around[corner]),
+                        None => overlap.predict::<E, W, H>(engine, origin, &mut own, around[corner]),
                     };
                 }
                 S::Cell::<E>::overlap(&predicted, &windows, shift)

@@ -1,6 +1,6 @@
 //! How fast predictions are made, against a plain copy of the same planes in the same run.
 //!
-//! `cargo bench --bench compensation`
+//! `cargo bench -p motion-benches --bench compensation`
 
 use std::time::Instant;
 

@@ -1,6 +1,6 @@
 //! The costs of blocks beside the search, on real clips, one core.
 //!
-//! `cargo bench --bench costs -- CLIP...` prints for every instruction set the time of a search (blocks of 16, ±16,
+//! `cargo bench -p motion-benches --bench costs -- CLIP...` prints for every instruction set the time of a search (blocks of 16, ±16,
 //! `kernel=auto`), and how much longer it takes with `zero`, `intra`, `satd` and others, each alone and together, in whole
 //! and in quarter samples. All are measured in turn, in the same run; what counts is the time a thread spends, the least of
 //! three turns, so that others on the machine disturb little. `LEVELS=avx2` selects.
@@ -36,7 +36,7 @@ const SETS: [&[CostKind]; 8] = [
 fn main() -> Result<(), Box<dyn Error>> {
     let clips: Vec<String> = env::args().skip(1).filter(|arg| !arg.starts_with("--")).collect();
     if clips.is_empty() {
-        eprintln!("usage: cargo bench --bench costs -- CLIP...");
+        eprintln!("usage: cargo bench -p motion-benches --bench costs -- CLIP...");
         return Ok(());
     }
     let levels = env::var("LEVELS").unwrap_or_default();

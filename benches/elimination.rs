@@ -1,6 +1,6 @@
 //! Successive elimination against exhaustive search on real clips, one core.
 //!
-//! `cargo bench --bench elimination -- CLIP...` prints, for every instruction set and range, the
+//! `cargo bench -p motion-benches --bench elimination -- CLIP...` prints, for every instruction set and range, the
 //! effective rate of both on each clip (width · height · candidates / time, absolute differences a
 //! second as if each were computed), their ratio, and the geometric mean of the ratios. Each
 //! frame is searched by both in turn, in the same run; what is compared is the time a thread
@@ -40,7 +40,7 @@ fn noise() -> Vec<Frame> {
 fn main() -> Result<(), Box<dyn Error>> {
     let clips: Vec<String> = env::args().skip(1).filter(|arg| !arg.starts_with("--")).collect();
     if clips.is_empty() {
-        eprintln!("usage: cargo bench --bench elimination -- CLIP...");
+        eprintln!("usage: cargo bench -p motion-benches --bench elimination -- CLIP...");
         return Ok(());
     }
     let clips = clips

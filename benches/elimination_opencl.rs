@@ -1,7 +1,7 @@
 //! Successive elimination against `tiled` on real frames, for every OpenCL GPU: the device's own time
 //! of searches one after the other, the sums that elimination needs of each frame included.
 //!
-//! `cargo bench --bench elimination_opencl -- FILE...`: files of raw luma named `NAME_WxH.y`. Each is
+//! `cargo bench -p motion-benches --bench elimination_opencl -- FILE...`: files of raw luma named `NAME_WxH.y`. Each is
 //! searched as it is, and those of 1080 rows again as 3840x2160, four of them side by side; then noise.
 //! Fields are compared before anything is timed. `RANGES=16,32` selects, `VARIANTS=128:2x2,256:4x2:16`
 //! (items, blocks, candidates of a run) tries other cuts, `SSD=1` the other metric.

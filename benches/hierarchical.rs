@@ -1,6 +1,6 @@
 //! Hierarchical search on real clips: the time of a frame, loaded and searched, for each quality.
 //!
-//! `cargo bench --bench hierarchical -- [--device PART] CLIP...`: on the CPU with every instruction set, one thread and
+//! `cargo bench -p motion-benches --bench hierarchical -- [--device PART] CLIP...`: on the CPU with every instruction set, one thread and
 //! all; on every OpenCL device one frame at a time and with several in flight; with `--device` only on devices whose name
 //! holds PART. All fields are compared first. `noise:WxH` is a clip of noise. Times are medians of rounds over the clip's
 //! frames.
@@ -47,7 +47,7 @@ fn main() -> Result<()> {
     }
     let is_wanted = |name: &str| part.as_ref().is_none_or(|part| name.contains(part));
     if clips.is_empty() {
-        eprintln!("usage: cargo bench --bench hierarchical -- [--device PART] CLIP...");
+        eprintln!("usage: cargo bench -p motion-benches --bench hierarchical -- [--device PART] CLIP...");
         return Ok(());
     }
     let one = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;

@@ -1,6 +1,6 @@
 //! Made frames of real clips: frames are left out, made again and compared.
 //!
-//! `cargo bench --bench interpolation -- [--device NAME] [--threads N] [--between COUNT] CLIP...` prints for each clip and
+//! `cargo bench -p motion-benches --bench interpolation -- [--device NAME] [--threads N] [--between COUNT] CLIP...` prints for each clip and
 //! quality the mean PSNR of luma, that of the weighted mean of both neighbours, the mean SSIM, false edges, and the median times
 //! of a frame: loading it, searching it, making a frame between, with 4:2:0 chroma. Devices are named as by the property
 //! `device`, native unless given; frames that are not made on the CPU are compared with those that the CPU makes. N is the
@@ -43,7 +43,7 @@ fn main() -> Result<()> {
     }
     if clips.is_empty() {
         eprintln!(
-            "usage: cargo bench --bench interpolation -- [--device NAME] [--threads N] [--between COUNT] CLIP..."
+            "usage: cargo bench -p motion-benches --bench interpolation -- [--device NAME] [--threads N] [--between COUNT] CLIP..."
         );
         return Ok(());
     }

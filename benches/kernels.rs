@@ -3,7 +3,7 @@
 //! each begins beside the end of the one before. `tiled` beside `reference`, in one run, for every
 //! OpenCL GPU; their fields are compared first.
 //!
-//! `cargo bench --bench kernels [-- PART]`: only lines whose text holds PART, as `2160` or `ssd`.
+//! `cargo bench -p motion-benches --bench kernels [-- PART]`: only lines whose text holds PART, as `2160` or `ssd`.
 #![allow(missing_docs)]
 
 use std::time::Duration;

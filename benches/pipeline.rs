@@ -3,7 +3,7 @@
 //! for every device. The frames lie in memory: of any kind (`heap`), in what the device offers upstream (`device`),
 //! and in memory of CUDA (`cuda`), where GStreamer has `cudaupload` and the device is NVIDIA's.
 //!
-//! `cargo bench --bench pipeline [-- [JOB] [PART...]]`: full search with four frames in flight, or, with the JOB
+//! `cargo bench -p motion-benches --bench pipeline [-- [JOB] [PART...]]`: full search with four frames in flight, or, with the JOB
 //! `--hierarchical`, fast hierarchical search with eight, or, with `--made=fast`, `--made=balanced` or `--made=high`,
 //! `motioninterpolate` to twice the frames, where a rate is that of made frames; only lines whose text holds each PART.
 

@@ -1,6 +1,6 @@
 //! What sub-sample refinement costs and gains on real clips, and what samples of more bits cost, ±16.
 //!
-//! `cargo bench --bench precision -- CLIP...` prints, for blocks of 8 and 16, for full search each precision of the
+//! `cargo bench -p motion-benches --bench precision -- CLIP...` prints, for blocks of 8 and 16, for full search each precision of the
 //! vectors, and for each search samples of 10 and 16 bits whose lower bits are noise (full search by SAD also of their
 //! quarters): the time of a search, the rate
 //! relative to whole vectors of 8 bits, and for 8 bits the luma PSNR of the prediction, the mean over the frames. The
@@ -58,7 +58,7 @@ type BenchResult<T> = Result<T, Box<dyn Error + Send + Sync>>;
 fn main() -> Result<(), Box<dyn Error>> {
     let clips: Vec<String> = env::args().skip(1).filter(|arg| !arg.starts_with("--")).collect();
     if clips.is_empty() {
-        eprintln!("usage: cargo bench --bench precision -- CLIP...");
+        eprintln!("usage: cargo bench -p motion-benches --bench precision -- CLIP...");
         return Ok(());
     }
     let device: DeviceSelector = env::var("DEVICE").unwrap_or("native".into()).parse()?;

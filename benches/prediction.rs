@@ -1,8 +1,8 @@
 //! Median prediction of 480 × 270 vectors, as of 1080p in blocks of 4 × 4: the definition, and the CPU with
 //! one thread and with all cores.
 //!
-//! Run with `cargo bench --bench prediction`. Halldal's recurrence and the OpenCL forms are measured by
-//! `cargo bench --bench papers -- halldal`.
+//! Run with `cargo bench -p motion-benches --bench prediction`. Halldal's recurrence and the OpenCL forms are measured by
+//! `cargo bench -p motion-benches --bench papers -- halldal`.
 #![allow(missing_docs)]
 
 use std::time::Duration;

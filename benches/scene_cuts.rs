@@ -1,6 +1,6 @@
 //! Scene cuts in noise: which are missed, and which are found where there is none.
 //!
-//! `cargo bench --bench scene_cuts -- [--frames COUNT] CLIP...` takes the first COUNT frames, 4 unless given, of clips of one size
+//! `cargo bench -p motion-benches --bench scene_cuts -- [--frames COUNT] CLIP...` takes the first COUNT frames, 4 unless given, of clips of one size
 //! of which each shows one scene. Noise of each kind and deviation is added. Frames that follow each other in a clip are no cut;
 //! the last frame of a clip and the first one of another clip are one. Two clips whose names begin with the same word show the
 //! same scene. It prints a table of the cuts that are missed and of those that are found within clips, and a line for each.
@@ -47,7 +47,7 @@ fn main() -> Result<()> {
         }
     }
     if clips.len() < 2 {
-        eprintln!("usage: cargo bench --bench scene_cuts -- [--frames COUNT] CLIP CLIP...");
+        eprintln!("usage: cargo bench -p motion-benches --bench scene_cuts -- [--frames COUNT] CLIP CLIP...");
         return Ok(());
     }
     let mut scenes = Vec::new();

@@ -4,7 +4,7 @@
 //!
 //! Throughput is in absolute differences, so that `Gelem/s` is the effective rate: width · height ·
 //! candidates a frame, as if each were computed; three-step search has 25 and 33 of them. The CPU
-//! computes each here: `kernel=exhaustive`. Run with `cargo bench --bench search`; a part of a name, as
+//! computes each here: `kernel=exhaustive`. Run with `cargo bench -p motion-benches --bench search`; a part of a name, as
 //! `1080p` or `avx2`, after `--` selects.
 #![allow(missing_docs)]
 

@@ -1,7 +1,7 @@
 //! What it costs to be a group, what it gains, how it grows with the devices, and how its shares follow
 //! a load.
 //!
-//! `cargo bench --bench group -- [overhead] [alone] [gain] [scaling] [load] [--devices LIST] [--size WxH]
+//! `cargo bench -p motion-benches --bench group -- [overhead] [alone] [gain] [scaling] [load] [--devices LIST] [--size WxH]
 //! [--range R]`; all of them where none is named, on every device that is there. It prints tables in
 //! Markdown; ratios compare what ran in turn in one run.
 #![allow(missing_docs)]

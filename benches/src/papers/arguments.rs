@@ -11,7 +11,7 @@ use motion_search::backend::DeviceSelector;
 pub const HELP: &str = "\
 The tables of the four papers, measured on the devices of this machine, beside the printed figures.
 
-Usage: cargo bench --bench papers -- [PAPER...] [OPTIONS]
+Usage: cargo bench -p motion-benches --bench papers -- [PAPER...] [OPTIONS]
 
 Papers (default: all)
   uta        tables 1-10, sections 6.2.3 and 8.5.2, chapter 9 and figures 11-15, 19; tables 6 and 7

@@ -1,6 +1,6 @@
 //! The tables of the four papers, measured here, beside the printed figures.
 //!
-//! `cargo bench --bench papers -- [uta|uta-6-7|halldal|zhang|bonanno] [--device D] [--quick]`; `--help` lists
+//! `cargo bench -p motion-benches --bench papers -- [uta|uta-6-7|halldal|zhang|bonanno] [--device D] [--quick]`; `--help` lists
 //! all options. Prints every table, and writes each as CSV and Markdown, with plots as SVG, into one
 //! folder per device under `target/papers`; `all.md` there has all tables of the device.
 pub mod arguments;

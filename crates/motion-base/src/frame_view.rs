@@ -184,20 +184,21 @@ impl<'a> FrameView<'a> {
         S::read_row(self.format, self.row(y), to);
     }
 
-    /// Writes the samples of row `y` from pixel `x` on, all of their bits, in pixels of `P` samples. Outside the plane, its
-    /// edge pixels repeat.
+    /// Writes the samples of row `y` from pixel `x` on, all of their bits, in pixels of so many samples. Outside the plane,
+    /// its edge pixels repeat.
     #[inline(always)]
-    pub fn read_pixels<const P: usize>(&self, x: i32, y: i32, to: &mut [u16]) {
+    pub fn read_pixels(&self, pixel: usize, (x, y): (i32, i32), to: &mut [u16]) {
         let bytes = self.format.bytes();
         let row = self.row(y.clamp(0, self.height as i32 - 1) as usize);
-        let inside = usize::try_from(x).ok().and_then(|x| row.get(x * P * bytes..)?.get(..to.len() * bytes));
+        let inside =
+            usize::try_from(x).ok().and_then(|x| row.get(x * pixel * bytes..)?.get(..to.len() * bytes));
         if let Some(inside) = inside {
             return u16::read_row(self.format, inside, to);
         }
-        let last = (self.width / P) as i32 - 1;
+        let last = (self.width / pixel) as i32 - 1;
         for (index, to) in to.iter_mut().enumerate() {
-            let pixel = x.saturating_add((index / P) as i32).clamp(0, last) as usize;
-            let at = pixel * P + index % P;
+            let column = x.saturating_add((index / pixel) as i32).clamp(0, last) as usize;
+            let at = column * pixel + index % pixel;
             *to = match bytes {
                 1 => row[at].into(),
                 _ => self.format.value([row[2 * at], row[2 * at + 1]]),

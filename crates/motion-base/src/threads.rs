@@ -3,6 +3,7 @@
 use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
+use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::{NATIVE, SetupError};
@@ -48,6 +49,12 @@ pub fn pool(count: usize) -> Result<Arc<ThreadPool>, SetupError> {
     let pool = Arc::new(pool);
     pools.push((count, Arc::downgrade(&pool)));
     Ok(pool)
+}
+
+/// Shares the `bands` of so many bytes among the threads: `work` is given the number of each and its bytes. The threads'
+/// code is compiled once, whatever the work is.
+pub fn each_band(bands: &mut [u8], length: usize, work: &(dyn Fn(usize, &mut [u8]) + Sync)) {
+    bands.par_chunks_mut(length).enumerate().for_each(|(number, band)| work(number, band));
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //! from their format once for a strip, and computed with in 32 bits.
 
 use super::blend::Fraction;
+use super::field::Run;
 use super::{Field, Sampling};
 use crate::{FrameView, SampleFormat, half_samples_around, six_taps};
 
@@ -46,7 +47,7 @@ pub(super) fn predict_pixels<const P: usize>(
 ) {
     let rows = first..first + band.len().div_ceil(stride);
     let is_full = sampling.is_full();
-    field.for_each_run(sampling, rows, |rows, columns, (dx, dy)| {
+    for Run { rows, columns, vector: (dx, dy) } in field.runs(sampling, rows) {
         let (above, fraction) =
             (rows.start as isize + (dy >> 3), Fraction { x: (dx & 7) as u16, y: (dy & 7) as u16 });
         for start in columns.clone().step_by(WIDTH) {
@@ -55,7 +56,7 @@ pub(super) fn predict_pixels<const P: usize>(
             let out = &mut band[(rows.start - first) * stride + start * P * 2..];
             predict_strip::<P>(&strip, format, (out, stride), (pixels * P, rows.len()));
         }
-    });
+    }
 }
 
 /// Predicts `rows` rows of `length` samples.
@@ -82,7 +83,7 @@ fn predict_strip<const P: usize>(
             let line = &mut lines[read.rem_euclid(ROWS as isize) as usize];
             let length = length + (before + after) * P;
             let (x, y) = (strip.left - before as isize, strip.above + read);
-            strip.reference.read_pixels::<P>(x as i32, y as i32, &mut line[..length]);
+            strip.reference.read_pixels(P, (x as i32, y as i32), &mut line[..length]);
             read += 1;
         }
         let mut samples = [0; WIDTH * PIXEL];

@@ -57,6 +57,15 @@ pub struct Field<'a> {
     scale: i32,
 }
 
+/// A part of a plane that has one vector.
+pub(super) struct Run {
+    pub rows: Range<usize>,
+    /// Its pixels in each row.
+    pub columns: Range<usize>,
+    /// The vector in eighths, as [`Field::eighths`].
+    pub vector: (isize, isize),
+}
+
 impl<'a> Field<'a> {
     /// The field of a frame of `width × height` luma samples in blocks of
     /// `block_width × block_height` samples. The last column and row of blocks may be partial.
@@ -162,27 +171,25 @@ impl<'a> Field<'a> {
         self.vectors[row * self.columns + column]
     }
 
-    /// Calls `predict` for the parts of `rows` of a plane that have one vector, as neighbouring blocks with the same vector have:
-    /// with their rows, their pixels in each row, and the vector in eighths as [`Self::eighths`].
-    #[inline(always)]
-    pub(super) fn for_each_run(
-        &self,
-        sampling: Sampling,
-        rows: Range<usize>,
-        mut predict: impl FnMut(Range<usize>, Range<usize>, (isize, isize)),
-    ) {
+    /// The parts of `rows` of a plane that have one vector, as neighbouring blocks with the same vector have.
+    ///
+    /// An iterator, as a closure would not be compiled for the instruction set of its caller.
+    pub(super) fn runs(&self, sampling: Sampling, rows: Range<usize>) -> impl Iterator<Item = Run> {
         let mut y = rows.start;
-        while y < rows.end {
-            let (end, vectors) = self.row_of_blocks(sampling, y);
-            let end = end.min(rows.end);
+        let rows_of_blocks = std::iter::from_fn(move || {
+            let (end, vectors) = (y < rows.end).then(|| self.row_of_blocks(sampling, y))?;
+            let part = y..end.min(rows.end);
+            y = part.end;
+            Some((part, vectors))
+        });
+        rows_of_blocks.flat_map(move |(rows, vectors)| {
             let mut column = 0;
-            for run in vectors.chunk_by(|a, b| (a.x, a.y) == (b.x, b.y)) {
-                let pixels = self.samples(sampling, column..column + run.len());
+            vectors.chunk_by(|a, b| (a.x, a.y) == (b.x, b.y)).map(move |run| {
+                let columns = self.samples(sampling, column..column + run.len());
                 column += run.len();
-                predict(y..end, pixels, self.eighths(sampling, run[0]));
-            }
-            y = end;
-        }
+                Run { rows: rows.clone(), columns, vector: self.eighths(sampling, run[0]) }
+            })
+        })
     }
 
     /// The row of blocks that holds row `y` of a plane: the first row of the plane after it, and its

@@ -1,6 +1,7 @@
 //! The prediction of rows of a plane.
 
 use super::blend::{Fraction, copy_rows, copy_run, interpolate_run};
+use super::field::Run;
 use super::six_tap::interpolate_rows;
 use super::{Field, Sampling, deep};
 use crate::simd::{InstructionSet, Instructions, Work};
@@ -66,7 +67,7 @@ fn predict_pixels<const P: usize>(
     stride: usize,
 ) {
     let rows = first..first + band.len().div_ceil(stride);
-    field.for_each_run(sampling, rows, |rows, columns, (dx, dy)| {
+    for Run { rows, columns, vector: (dx, dy) } in field.runs(sampling, rows) {
         let (y, count, length) = (rows.start as isize, rows.len(), columns.len() * P);
         let (left, above) = (columns.start as isize + (dx >> 3), y + (dy >> 3));
         let fraction = Fraction { x: (dx & 7) as u16, y: (dy & 7) as u16 };
@@ -79,12 +80,12 @@ fn predict_pixels<const P: usize>(
         if is_inside && fraction.is_none() {
             let from = &reference.as_bytes()[above as usize * reference.stride() + left as usize * P..];
             copy_rows((from, reference.stride()), (out, stride), length, count);
-            return;
+            continue;
         }
         if sampling.is_full() && !fraction.is_none() {
             let quarters = (4 * columns.start as isize + dx / 2, 4 * y + dy / 2);
             interpolate_rows::<P>(reference, quarters, (out, stride), (length, count));
-            return;
+            continue;
         }
         let row = |y: isize| reference.row(y.clamp(0, height as isize - 1) as usize);
         for (above, out) in (above..).zip(out.chunks_mut(stride)).take(count) {
@@ -95,5 +96,5 @@ fn predict_pixels<const P: usize>(
                 interpolate_run::<P>(row(above), row(above + 1), left, fraction, out);
             }
         }
-    });
+    }
 }

@@ -279,11 +279,11 @@ impl Denoiser {
         threads.install(|| match (index, depth) {
             (0, 8) => {
                 let luma = |reference: &Reference<'_>| points[reference.slot.0].quarter_samples();
-                mean.write::<_, 1, BLOCK, BLOCK>(&references.iter().map(luma).collect::<Vec<_>>(), None);
+                mean.write::<_, BLOCK, BLOCK>(1, &references.iter().map(luma).collect::<Vec<_>>(), None);
             }
             (0, _) => {
                 let luma: Vec<_> = mean.others.iter().map(|plane| DeepLuma(*plane)).collect();
-                mean.write::<_, 1, BLOCK, BLOCK>(&luma, None);
+                mean.write::<_, BLOCK, BLOCK>(1, &luma, None);
             }
             _ => with_chroma(format.samplings[index], depth, mean),
         });

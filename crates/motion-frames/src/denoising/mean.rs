@@ -1,15 +1,14 @@
 //! The weighted mean of a plane and its predictions.
 
-use rayon::prelude::*;
-
 use super::errors::ReferenceErrors;
 use super::noise::LumaError;
 use super::rules::{BlockWeights, VectorEnds, WEIGHTS};
 use super::stripes::{STRIPE, Stripes, fill_stripes};
 use crate::compensation::{PlaneMut, Sampling};
-use crate::interpolation::{AHEAD, BandMut, CellSource, ChromaWork, PREFETCHED, PlaneCell};
+use crate::interpolation::{AHEAD, BandMut, CellSource, ChromaWork, PREFETCHED, PixelPlane, PlaneCell};
 use motion_base::FrameView;
 use motion_base::simd::{InstructionSet, Instructions, Work};
+use motion_base::threads::each_band;
 
 /// The binary logarithm of the sum of weights.
 const SHIFT: i32 = WEIGHTS.ilog2() as i32;
@@ -46,54 +45,67 @@ pub(super) struct PlaneMean<'a, 'b> {
 
 impl PlaneMean<'_, '_> {
     /// Writes it. `sources` are the planes of the other frames, `stripes` the same in stripes if blocks fill these; a pixel
-    /// has `P` samples, a block `W` x `H`.
-    pub fn write<S, const P: usize, const W: usize, const H: usize>(
+    /// has so many samples, a block `W` x `H`.
+    pub fn write<S, const W: usize, const H: usize>(
         self,
+        pixel: usize,
         sources: &[S],
-        stripes: Option<&[Stripes<'_, P, H>]>,
+        stripes: Option<&[Stripes<'_, H>]>,
     ) where
         S: CellSource<W, H>,
     {
         let Self { instructions, plane, steps, ends, lights, averages, columns, out, .. } = self;
         let (format, width, stride) = (plane.format(), plane.width(), out.stride());
-        out.bytes_mut().par_chunks_mut(stride * H).enumerate().for_each(|(row, bytes)| {
+        each_band(out.bytes_mut(), stride * H, &|row, bytes| {
             let out = BandMut { bytes, stride, width, format };
             let averages = &averages[row * columns..][..columns];
             let lights = &lights[..];
-            let mean =
-                MeanOfBlocks::<S, P, W, H> { plane, steps, sources, stripes, ends, lights, averages, row };
+            let mean = MeanOfBlocks::<S, W, H> {
+                plane,
+                pixel,
+                steps,
+                sources,
+                stripes,
+                ends,
+                lights,
+                averages,
+                row,
+            };
             S::run(instructions, RowOfMeans { mean, out });
         });
     }
 }
 
 impl<'a> ChromaWork<'a> for PlaneMean<'a, '_> {
-    fn run<S, const P: usize, const W: usize, const H: usize>(self)
+    fn run<S, const W: usize, const H: usize>(self, pixel: usize)
     where
-        S: CellSource<W, H> + From<FrameView<'a>>,
+        S: CellSource<W, H> + From<PixelPlane<'a>>,
     {
-        let sources: Vec<_> = self.others.iter().map(|plane| S::from(*plane)).collect();
-        let stripes: Vec<_> = self.others.iter().map(|plane| Stripes::from(*plane)).collect();
+        let others = || self.others.iter().map(|&view| PixelPlane { view, pixel });
+        let sources: Vec<_> = others().map(S::from).collect();
+        let stripes: Vec<_> = others().map(Stripes::from).collect();
         let are_filled = fill_stripes::<W>(self.plane.format().depth(), self.ends);
-        self.write::<S, P, W, H>(&sources, are_filled.then_some(&stripes));
+        self.write::<S, W, H>(pixel, &sources, are_filled.then_some(&stripes));
     }
 }
 
-/// Averages a row of blocks. A pixel has `P` samples, a block `W` x `H`.
-struct MeanOfBlocks<'a, S, const P: usize, const W: usize, const H: usize> {
+/// Averages a row of blocks of `W` x `H` samples.
+struct MeanOfBlocks<'a, S, const W: usize, const H: usize> {
     plane: &'a FrameView<'a>,
+    /// Samples of a pixel.
+    pixel: usize,
     steps: (i32, i32),
     /// The samples of the other frames.
     sources: &'a [S],
     /// The same, if blocks are averaged in stripes.
-    stripes: Option<&'a [Stripes<'a, P, H>]>,
+    stripes: Option<&'a [Stripes<'a, H>]>,
     ends: &'a [VectorEnds],
     lights: &'a [Option<ReferenceErrors<'a, LumaError>>],
     averages: &'a [Average],
     row: usize,
 }
 
-impl<S: CellSource<W, H>, const P: usize, const W: usize, const H: usize> MeanOfBlocks<'_, S, P, W, H> {
+impl<S: CellSource<W, H>, const W: usize, const H: usize> MeanOfBlocks<'_, S, W, H> {
     /// Where the vector of a block leads to.
     #[inline(always)]
     fn position(&self, ends: &VectorEnds, column: usize) -> (i32, i32) {
@@ -108,8 +120,8 @@ impl<S: CellSource<W, H>, const P: usize, const W: usize, const H: usize> MeanOf
         E: InstructionSet,
         T: CellSource<V, H>,
     {
-        let pixel = ((column * W / P) as i32, (self.row * H) as i32);
-        let samples = T::Cell::<E>::read::<P>(self.plane, pixel);
+        let origin = ((column * (W / self.pixel)) as i32, (self.row * H) as i32);
+        let samples = T::Cell::<E>::read(self.plane, self.pixel, origin);
         let averages = &self.averages[column..][..V / W];
         let mut sum = samples.times(of_samples::<T::Cell<E>, V, H>(averages, |average| average.weights[0]));
         for (index, source) in sources.iter().enumerate() {
@@ -152,8 +164,8 @@ fn of_samples<C: PlaneCell<V, H>, const V: usize, const H: usize>(
 type MeanSamples<S, E, const W: usize, const H: usize> =
     [[<<S as CellSource<W, H>>::Cell<E> as PlaneCell<W, H>>::Sample; W]; H];
 
-impl<E: InstructionSet, S: CellSource<W, H>, const P: usize, const W: usize, const H: usize> Work<E>
-    for RowOfMeans<'_, S, P, W, H>
+impl<E: InstructionSet, S: CellSource<W, H>, const W: usize, const H: usize> Work<E>
+    for RowOfMeans<'_, S, W, H>
 {
     #[inline(always)]
     fn run(self, engine: E) {
@@ -180,7 +192,7 @@ impl<E: InstructionSet, S: CellSource<W, H>, const P: usize, const W: usize, con
 }
 
 /// A row of blocks, and where their mean is written.
-struct RowOfMeans<'a, S, const P: usize, const W: usize, const H: usize> {
-    mean: MeanOfBlocks<'a, S, P, W, H>,
+struct RowOfMeans<'a, S, const W: usize, const H: usize> {
+    mean: MeanOfBlocks<'a, S, W, H>,
     out: BandMut<'a>,
 }

@@ -8,7 +8,9 @@ use super::map::BlockNoise;
 use super::noise::{Bends, ChromaBlock, ChromaError, LumaBlock, LumaError};
 use super::rules::{BLOCK, NOISE_GAINS, VectorEnds, chroma_gain};
 use super::stripes::{STRIPE, StripeCell, Stripes, fill_stripes};
-use crate::interpolation::{AHEAD, CellSource, ChromaWork, PREFETCHED, PlaneCell, RegisterCell, RowSums};
+use crate::interpolation::{
+    AHEAD, CellSource, ChromaWork, MOST_OF_PIXEL, PREFETCHED, PixelPlane, PlaneCell, RegisterCell, RowSums,
+};
 use motion_base::FrameView;
 use motion_base::simd::{InstructionSet, Instructions, Work};
 
@@ -29,7 +31,7 @@ impl<E: InstructionSet> Work<E> for MeasuredLuma<'_> {
             let columns = BLOCK.min(plane.width() - x);
             let [sum, squares, steps] = if plane.format().depth() == 8 && (columns, rows) == (BLOCK, BLOCK) {
                 let cell = |x: usize| {
-                    <RegisterCell<E, 4> as PlaneCell<BLOCK, BLOCK>>::read::<1>(plane, (x as i32, y as i32))
+                    <RegisterCell<E, 4> as PlaneCell<BLOCK, BLOCK>>::read(plane, 1, (x as i32, y as i32))
                 };
                 cell(x).sums(cell(x + 1))
             } else {
@@ -48,7 +50,7 @@ fn sums_of_luma(plane: &FrameView<'_>, (x, y): (usize, usize), (columns, rows): 
     for y in y..y + rows {
         // Outside the plane, edge samples repeat.
         let mut samples = [0; BLOCK];
-        plane.read_pixels::<1>(x as i32, y as i32, &mut samples);
+        plane.read_pixels(1, (x as i32, y as i32), &mut samples);
         let samples = samples.map(i64::from);
         for i in 0..BLOCK {
             sums[0][i] += samples[i];
@@ -106,7 +108,7 @@ impl<S: CellSource<BLOCK, BLOCK>, E: InstructionSet> Work<E> for LumaErrors<'_, 
                 source.prefetch(engine, ends.position(column + AHEAD, row));
             }
             let x = column * BLOCK;
-            let samples = S::Cell::<E>::read::<1>(plane, (x as i32, y as i32));
+            let samples = S::Cell::<E>::read(plane, 1, (x as i32, y as i32));
             let position = ends.position(column, row);
             let inside = (BLOCK.min(plane.width() - x), rows);
             let [squares, predicted] = samples.error_and_sum(source.cell(engine, position), inside);
@@ -127,17 +129,17 @@ pub(super) struct MeasuredChroma<'a> {
 }
 
 impl<'a> ChromaWork<'a> for MeasuredChroma<'a> {
-    fn run<S, const P: usize, const W: usize, const H: usize>(self)
+    fn run<S, const W: usize, const H: usize>(self, pixel: usize)
     where
-        S: CellSource<W, H> + From<FrameView<'a>>,
+        S: CellSource<W, H> + From<PixelPlane<'a>>,
     {
         let Self { instructions, planes, row, blocks } = self;
         for plane in planes {
-            let (samples, blocks) = (ChromaRows::<P>::around(plane, row * H, H), &mut *blocks);
+            let (samples, blocks) = (ChromaRows::around(plane, pixel, row * H, H), &mut *blocks);
             match plane.format().depth() {
-                8 => instructions.run(ChromaBlocks::<Eight, P, W>::new(samples, blocks)),
-                9..=12 => instructions.run(ChromaBlocks::<Deep<i32>, P, W>::new(samples, blocks)),
-                _ => instructions.run(ChromaBlocks::<Deep<i64>, P, W>::new(samples, blocks)),
+                8 => instructions.run(ChromaBlocks::<Eight, W>::new(samples, blocks)),
+                9..=12 => instructions.run(ChromaBlocks::<Deep<i32>, W>::new(samples, blocks)),
+                _ => instructions.run(ChromaBlocks::<Deep<i64>, W>::new(samples, blocks)),
             }
         }
     }
@@ -159,90 +161,92 @@ pub(super) struct MeasuredChromaErrors<'a, 'e> {
 }
 
 impl<'a> ChromaWork<'a> for MeasuredChromaErrors<'a, '_> {
-    fn run<S, const P: usize, const W: usize, const H: usize>(self)
+    fn run<S, const W: usize, const H: usize>(self, pixel: usize)
     where
-        S: CellSource<W, H> + From<FrameView<'a>>,
+        S: CellSource<W, H> + From<PixelPlane<'a>>,
     {
         let Self { instructions, planes, steps, others, ends, noise, row, errors } = self;
-        let of_plane = |(&plane, &other): (&FrameView<'a>, &FrameView<'a>)| ChromaPlane::<S, P, H> {
-            plane,
-            source: other.into(),
-            stripes: other.into(),
+        let of_plane = |(&plane, &view): (&FrameView<'a>, &FrameView<'a>)| {
+            let other = PixelPlane { view, pixel };
+            ChromaPlane::<S, H> { plane, source: other.into(), stripes: other.into() }
         };
         let are_filled = fill_stripes::<W>(planes[0].format().depth(), std::slice::from_ref(ends));
         let planes: Vec<_> = planes.iter().zip(others).map(of_plane).collect();
         let planes = &planes[..];
         S::run(
             instructions,
-            ChromaErrors::<S, P, W, H> { planes, are_filled, steps, ends, noise, row, errors },
+            ChromaErrors::<S, W, H> { planes, pixel, are_filled, steps, ends, noise, row, errors },
         );
     }
 }
 
 /// Rows of chroma and those around them, with a pixel more on each side.
-struct ChromaRows<const P: usize> {
+struct ChromaRows {
+    /// Samples of a pixel.
+    pixel: usize,
     rows: Vec<u16>,
     /// Samples from one row to the next: whole stripes.
     pitch: usize,
     width: usize,
 }
 
-impl<const P: usize> ChromaRows<P> {
+impl ChromaRows {
     /// As many rows as `plane` has of `count` from row `y` on.
-    fn around(plane: &FrameView<'_>, y: usize, count: usize) -> Self {
+    fn around(plane: &FrameView<'_>, pixel: usize, y: usize, count: usize) -> Self {
         let (width, end) = (plane.width(), (y + count).min(plane.height()));
-        let pitch = width.next_multiple_of(STRIPE) + 2 * P;
+        let pitch = width.next_multiple_of(STRIPE) + 2 * pixel;
         let mut rows = vec![0; (end - y + 2) * pitch];
         for (row, y) in rows.chunks_exact_mut(pitch).zip(y as i32 - 1..) {
-            plane.read_pixels::<P>(0, y, &mut row[P..P + width]);
-            row.copy_within(P..2 * P, 0);
-            row.copy_within(width..width + P, width + P);
+            plane.read_pixels(pixel, (0, y), &mut row[pixel..pixel + width]);
+            row.copy_within(pixel..2 * pixel, 0);
+            row.copy_within(width..width + pixel, width + pixel);
         }
-        Self { rows, pitch, width }
+        Self { pixel, rows, pitch, width }
     }
 }
 
-/// Measures a row of blocks of chroma `W` samples wide; a pixel has `P` samples.
-struct ChromaBlocks<'a, D, const P: usize, const W: usize> {
-    samples: ChromaRows<P>,
+/// Measures a row of blocks of chroma `W` samples wide.
+struct ChromaBlocks<'a, D, const W: usize> {
+    samples: ChromaRows,
     blocks: &'a mut [ChromaBlock],
     depth: PhantomData<D>,
 }
 
-impl<'a, D, const P: usize, const W: usize> ChromaBlocks<'a, D, P, W> {
-    fn new(samples: ChromaRows<P>, blocks: &'a mut [ChromaBlock]) -> Self {
+impl<'a, D, const W: usize> ChromaBlocks<'a, D, W> {
+    fn new(samples: ChromaRows, blocks: &'a mut [ChromaBlock]) -> Self {
         Self { samples, blocks, depth: PhantomData }
     }
 }
 
-impl<E: InstructionSet, D: Depth, const P: usize, const W: usize> Work<E> for ChromaBlocks<'_, D, P, W> {
+impl<E: InstructionSet, D: Depth, const W: usize> Work<E> for ChromaBlocks<'_, D, W> {
     #[inline(always)]
     fn run(self, engine: E) {
-        let ChromaRows { rows, pitch, width } = self.samples;
+        let ChromaRows { pixel, rows, pitch, width } = self.samples;
         let count = rows.len() / pitch - 2;
         for (blocks, x) in self.blocks.chunks_mut(STRIPE / W).zip((0..width).step_by(STRIPE)) {
             let columns = STRIPE.min(width - x);
             let mut sums = D::Sums::<E>::new(engine, columns);
             for start in (0..count).map(|row| row * pitch + x) {
                 let samples = |at: usize| -> &[u16; STRIPE] { rows[at..].first_chunk().expect("a stripe") };
-                let [left, middle, right] = [0, P, 2 * P].map(|column| samples(start + pitch + column));
-                let [above, below] = [0, 2 * pitch].map(|row| samples(start + row + P));
+                let [left, middle, right] =
+                    [0, pixel, 2 * pixel].map(|column| samples(start + pitch + column));
+                let [above, below] = [0, 2 * pitch].map(|row| samples(start + row + pixel));
                 sums.add([left, middle, right, above, below]);
             }
             let (samples, products) = (sums.samples(), sums.products());
             for (block, start) in blocks.iter_mut().zip((0..columns).step_by(W)) {
                 let pairs = start / 2..(start + W) / 2;
-                let mut totals = [0; P];
+                let mut totals = [0; MOST_OF_PIXEL];
                 for pair in &samples[pairs.clone()] {
                     totals[0] += pair[0];
-                    totals[P - 1] += pair[1];
+                    totals[pixel - 1] += pair[1];
                 }
                 let [squares, along, down, both] = products
                     .each_ref()
                     .map(|sums| sums[pairs.clone()].iter().map(|&sum| sum.into()).sum::<i64>());
                 let bends = Bends { along: along as u64, down: down as u64, both };
-                let samples = W.min(columns - start) / P * count;
-                block.add(samples as u64, &totals, squares as u64, bends);
+                let samples = W.min(columns - start) / pixel * count;
+                block.add(samples as u64, &totals[..pixel], squares as u64, bends);
             }
         }
     }
@@ -363,17 +367,19 @@ fn inside<const W: usize, const H: usize>(plane: &FrameView<'_>, x: usize, y: us
     (W.min(plane.width().saturating_sub(x)), H.min(plane.height().saturating_sub(y)))
 }
 
-/// A plane of chroma, and the same of the other frame. A pixel has `P` samples, a block `H` rows.
-struct ChromaPlane<'a, S, const P: usize, const H: usize> {
+/// A plane of chroma, and the same of the other frame. A block has `H` rows.
+struct ChromaPlane<'a, S, const H: usize> {
     plane: FrameView<'a>,
     source: S,
     /// As stripes.
-    stripes: Stripes<'a, P, H>,
+    stripes: Stripes<'a, H>,
 }
 
-/// Measures the prediction of a row of blocks of chroma. A pixel has `P` samples, a block `W` x `H`.
-struct ChromaErrors<'a, 'e, S, const P: usize, const W: usize, const H: usize> {
-    planes: &'a [ChromaPlane<'a, S, P, H>],
+/// Measures the prediction of a row of blocks of chroma, of `W` x `H` samples.
+struct ChromaErrors<'a, 'e, S, const W: usize, const H: usize> {
+    planes: &'a [ChromaPlane<'a, S, H>],
+    /// Samples of a pixel.
+    pixel: usize,
     /// Whether blocks fill stripes.
     are_filled: bool,
     steps: (i32, i32),
@@ -383,7 +389,7 @@ struct ChromaErrors<'a, 'e, S, const P: usize, const W: usize, const H: usize> {
     errors: ReferenceErrorsMut<'e, ChromaError>,
 }
 
-impl<S: CellSource<W, H>, const P: usize, const W: usize, const H: usize> ChromaErrors<'_, '_, S, P, W, H> {
+impl<S: CellSource<W, H>, const W: usize, const H: usize> ChromaErrors<'_, '_, S, W, H> {
     /// Where the vector of a block leads to, in eighths of pixels.
     #[inline(always)]
     fn position(&self, column: usize) -> (i32, i32) {
@@ -397,7 +403,8 @@ impl<S: CellSource<W, H>, const P: usize, const W: usize, const H: usize> Chroma
         let (x, y, position) = (column * W, self.row * H, self.position(column));
         let mut sum = 0;
         for ChromaPlane { plane, source, .. } in self.planes {
-            let samples = S::Cell::<E>::read::<P>(plane, ((x / P) as i32, y as i32));
+            let samples =
+                S::Cell::<E>::read(plane, self.pixel, ((column * (W / self.pixel)) as i32, y as i32));
             sum += samples.squared_error(source.cell(engine, position), inside::<W, H>(plane, x, y));
         }
         sum
@@ -419,7 +426,11 @@ impl<S: CellSource<W, H>, const P: usize, const W: usize, const H: usize> Chroma
         let mut sums = [0; STRIPE / 2];
         for ChromaPlane { plane, stripes, .. } in self.planes {
             let predicted = CellSource::<STRIPE, H>::cell(stripes, engine, position);
-            let samples = <StripeCell<E, H> as PlaneCell<STRIPE, H>>::read::<P>(plane, (x / P as i32, y));
+            let samples = <StripeCell<E, H> as PlaneCell<STRIPE, H>>::read(
+                plane,
+                self.pixel,
+                (x / self.pixel as i32, y),
+            );
             let squares = samples.squares(predicted);
             sums.iter_mut().zip(squares).for_each(|(sum, squares)| *sum += squares);
         }
@@ -427,8 +438,8 @@ impl<S: CellSource<W, H>, const P: usize, const W: usize, const H: usize> Chroma
     }
 }
 
-impl<E: InstructionSet, S: CellSource<W, H>, const P: usize, const W: usize, const H: usize> Work<E>
-    for ChromaErrors<'_, '_, S, P, W, H>
+impl<E: InstructionSet, S: CellSource<W, H>, const W: usize, const H: usize> Work<E>
+    for ChromaErrors<'_, '_, S, W, H>
 {
     #[inline(always)]
     fn run(mut self, engine: E) {

@@ -6,8 +6,8 @@ use crate::interpolation::{Chroma, RegisterCell};
 /// Samples of a row of blocks that are computed together: those of one block or more.
 pub(super) const STRIPE: usize = 16;
 
-/// A plane of chroma of eight bits in stripes of `H` rows; a pixel has `P` samples.
-pub(super) type Stripes<'a, const P: usize, const H: usize> = Chroma<'a, P, H>;
+/// A plane of chroma of eight bits in stripes of `H` rows.
+pub(super) type Stripes<'a, const H: usize> = Chroma<'a, H>;
 
 /// A stripe, each row in a register.
 pub(super) type StripeCell<E, const H: usize> = RegisterCell<E, H>;

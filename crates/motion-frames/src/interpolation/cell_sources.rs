@@ -90,7 +90,7 @@ impl<E: InstructionSet> Work<E, DeepCell<BLOCK, BLOCK>> for DeepLumaCell<'_> {
         let Self { plane, position: (x, y) } = self;
         let mut around = [[0; AROUND]; AROUND];
         for (down, row) in around.iter_mut().enumerate() {
-            plane.read_pixels::<1>((x >> 2) - 2, (y >> 2) - 2 + down as i32, row);
+            plane.read_pixels(1, ((x >> 2) - 2, (y >> 2) - 2 + down as i32), row);
         }
         let peak = plane.format().peak().into();
         let [first, second] = half_samples_around((x & 3) as usize, (y & 3) as usize);
@@ -131,14 +131,24 @@ fn points(around: &[[u16; AROUND]; AROUND], (x, y): (usize, usize), peak: i32) -
     points
 }
 
-/// A plane of chroma of eight bits, which is interpolated linearly. A pixel has `P` samples, a cell fills `N` registers.
-pub(crate) struct Chroma<'a, const P: usize, const N: usize>(FrameView<'a>);
+/// A plane of chroma, of pixels of so many samples: one, or two where it holds both components.
+#[derive(Clone, Copy)]
+pub(crate) struct PixelPlane<'a> {
+    pub view: FrameView<'a>,
+    pub pixel: usize,
+}
 
-impl<'a, const P: usize, const N: usize> From<FrameView<'a>> for Chroma<'a, P, N> {
-    fn from(plane: FrameView<'a>) -> Self {
+/// A plane of chroma of eight bits, which is interpolated linearly. A cell fills `N` registers.
+pub(crate) struct Chroma<'a, const N: usize>(PixelPlane<'a>);
+
+impl<'a, const N: usize> From<PixelPlane<'a>> for Chroma<'a, N> {
+    fn from(plane: PixelPlane<'a>) -> Self {
         Self(plane)
     }
 }
+
+/// The most samples of a pixel.
+pub(crate) const MOST_OF_PIXEL: usize = 2;
 
 /// The most rows of chroma that are read for a cell.
 const MOST_DOWN: usize = BLOCK + 1;
@@ -149,20 +159,21 @@ const READ: usize = 16;
 /// At least those of a row of eight bits, whose cells may be twice as wide.
 const READ_OF_BYTES: usize = 18;
 
-impl<const P: usize, const N: usize, const W: usize, const H: usize> CellSource<W, H> for Chroma<'_, P, N> {
+impl<const N: usize, const W: usize, const H: usize> CellSource<W, H> for Chroma<'_, N> {
     type Cell<E: InstructionSet> = RegisterCell<E, N>;
 
     #[inline(always)]
     fn cell<E: InstructionSet>(&self, _: E, (x, y): (i32, i32)) -> Self::Cell<E> {
-        const { assert!(W + P <= READ_OF_BYTES && H < MOST_DOWN && 16 * N == W * H) };
+        const { assert!(W + MOST_OF_PIXEL <= READ_OF_BYTES && H < MOST_DOWN && 16 * N == W * H) };
+        let PixelPlane { view, pixel } = &self.0;
         let (right, down) = ((x & 7) as u16, (y & 7) as u16);
         let copied;
         // At whole samples there is no need for a column or row more, which at the edges is outside.
-        let needed = (W + if right > 0 { P } else { 0 }, H + usize::from(down > 0));
-        let (samples, pitch) = match self.0.inside(((x >> 3) * P as i32, y >> 3), needed) {
+        let needed = (W + if right > 0 { *pixel } else { 0 }, H + usize::from(down > 0));
+        let (samples, pitch) = match view.inside(((x >> 3) * *pixel as i32, y >> 3), needed) {
             Some(inside) => inside,
             None => {
-                copied = copy_pixels::<P, W, H>(&self.0, (x >> 3, y >> 3));
+                copied = copy_pixels::<W, H>(&self.0, (x >> 3, y >> 3));
                 (copied.as_flattened(), READ_OF_BYTES)
             }
         };
@@ -180,7 +191,7 @@ impl<const P: usize, const N: usize, const W: usize, const H: usize> CellSource<
                     *cell = load(0);
                     continue;
                 }
-                for (at, weight) in [0, P, pitch, pitch + P].into_iter().zip(weights) {
+                for (at, weight) in [0, *pixel, pitch, pitch + pixel].into_iter().zip(weights) {
                     // Two of them are 0 where the motion has whole samples on one axis.
                     if weight > 0 {
                         *cell = cell.plus(load(at).times(E::Words::all(weight)));
@@ -202,17 +213,16 @@ impl<const P: usize, const N: usize, const W: usize, const H: usize> CellSource<
     }
 }
 
-/// The pixels of `P` samples of eight bits that are read for a cell from `(x, y)` on. Outside the plane, its edge pixels
-/// repeat.
+/// The pixels of eight bits that are read for a cell from `(x, y)` on. Outside the plane, its edge pixels repeat.
 #[cold]
-fn copy_pixels<const P: usize, const W: usize, const H: usize>(
-    plane: &FrameView<'_>,
+fn copy_pixels<const W: usize, const H: usize>(
+    PixelPlane { view, pixel }: &PixelPlane<'_>,
     (x, y): (i32, i32),
 ) -> [[u8; READ_OF_BYTES]; MOST_DOWN] {
     let mut rows = [[0; READ_OF_BYTES]; MOST_DOWN];
     for (down, row) in rows.iter_mut().enumerate().take(H + 1) {
         let mut samples = [0; READ_OF_BYTES];
-        plane.read_pixels::<P>(x, y + down as i32, &mut samples[..W + P]);
+        view.read_pixels(*pixel, (x, y + down as i32), &mut samples[..W + pixel]);
         for (to, sample) in row.iter_mut().zip(samples) {
             *to = sample as u8;
         }
@@ -221,20 +231,20 @@ fn copy_pixels<const P: usize, const W: usize, const H: usize>(
 }
 
 /// Chroma of more than eight bits.
-pub(crate) struct DeepChroma<'a, const P: usize>(FrameView<'a>);
+pub(crate) struct DeepChroma<'a>(PixelPlane<'a>);
 
-impl<'a, const P: usize> From<FrameView<'a>> for DeepChroma<'a, P> {
-    fn from(plane: FrameView<'a>) -> Self {
+impl<'a> From<PixelPlane<'a>> for DeepChroma<'a> {
+    fn from(plane: PixelPlane<'a>) -> Self {
         Self(plane)
     }
 }
 
-impl<const P: usize, const W: usize, const H: usize> CellSource<W, H> for DeepChroma<'_, P> {
+impl<const W: usize, const H: usize> CellSource<W, H> for DeepChroma<'_> {
     type Cell<E: InstructionSet> = DeepCell<W, H>;
 
     #[inline(always)]
     fn cell<E: InstructionSet>(&self, engine: E, position: (i32, i32)) -> Self::Cell<E> {
-        engine.run(DeepChromaCell::<P> { plane: &self.0, position })
+        engine.run(DeepChromaCell { plane: &self.0, position })
     }
 
     fn run<T: WorkForAll<()>>(instructions: Instructions, work: T) {
@@ -248,25 +258,24 @@ impl<const P: usize, const W: usize, const H: usize> CellSource<W, H> for DeepCh
 }
 
 /// Reads a cell of chroma.
-struct DeepChromaCell<'a, const P: usize> {
-    plane: &'a FrameView<'a>,
+struct DeepChromaCell<'a> {
+    plane: &'a PixelPlane<'a>,
     position: (i32, i32),
 }
 
-impl<E: InstructionSet, const P: usize, const W: usize, const H: usize> Work<E, DeepCell<W, H>>
-    for DeepChromaCell<'_, P>
-{
+impl<E: InstructionSet, const W: usize, const H: usize> Work<E, DeepCell<W, H>> for DeepChromaCell<'_> {
     #[inline(always)]
     fn run(self, _: E) -> DeepCell<W, H> {
         let Self { plane, position: (x, y) } = self;
-        const { assert!(W + P <= READ && H < MOST_DOWN) };
+        const { assert!(W + MOST_OF_PIXEL <= READ && H < MOST_DOWN) };
+        let PixelPlane { view, pixel } = plane;
         let (right, down) = ((x & 7) as u32, (y & 7) as u32);
         let mut across = [[0; W]; MOST_DOWN];
         for (row, across) in across.iter_mut().enumerate().take(H + 1) {
             let mut samples = [0; READ];
-            plane.read_pixels::<P>(x >> 3, (y >> 3) + row as i32, &mut samples);
+            view.read_pixels(*pixel, (x >> 3, (y >> 3) + row as i32), &mut samples);
             for x in 0..W {
-                across[x] = (8 - right) * u32::from(samples[x]) + right * u32::from(samples[x + P]);
+                across[x] = (8 - right) * u32::from(samples[x]) + right * u32::from(samples[x + pixel]);
             }
         }
         let mut cell = [[0; W]; H];
@@ -281,26 +290,24 @@ impl<E: InstructionSet, const P: usize, const W: usize, const H: usize> Work<E, 
 
 /// What is done with planes of chroma, whatever their samples are.
 pub(crate) trait ChromaWork<'a> {
-    /// Does it with sources of the type `S`; a pixel has `P` samples.
-    fn run<S, const P: usize, const W: usize, const H: usize>(self)
+    /// Does it with sources of the type `S`; a pixel has so many samples.
+    fn run<S, const W: usize, const H: usize>(self, pixel: usize)
     where
-        S: CellSource<W, H> + From<FrameView<'a>>;
+        S: CellSource<W, H> + From<PixelPlane<'a>>;
 }
 
 /// Does `work` with planes of chroma that are sampled so, of samples of `depth` bits. Interleaved ones are halved on both
 /// axes.
 pub(crate) fn with_chroma<'a>(sampling: Sampling, depth: u32, work: impl ChromaWork<'a>) {
-    let (width, height) = block_of(sampling);
-    match (depth, width * sampling.pixel(), height, sampling.interleaved) {
-        (8, 4, 4, _) => work.run::<Chroma<'_, 1, 1>, 1, 4, 4>(),
-        (8, 4, _, _) => work.run::<Chroma<'_, 1, 2>, 1, 4, 8>(),
-        (8, _, 4, true) => work.run::<Chroma<'_, 2, 2>, 2, 8, 4>(),
-        (8, _, 4, false) => work.run::<Chroma<'_, 1, 2>, 1, 8, 4>(),
-        (8, ..) => work.run::<Chroma<'_, 1, 4>, 1, 8, 8>(),
-        (_, 4, 4, _) => work.run::<DeepChroma<'_, 1>, 1, 4, 4>(),
-        (_, 4, _, _) => work.run::<DeepChroma<'_, 1>, 1, 4, 8>(),
-        (_, _, 4, true) => work.run::<DeepChroma<'_, 2>, 2, 8, 4>(),
-        (_, _, 4, false) => work.run::<DeepChroma<'_, 1>, 1, 8, 4>(),
-        _ => work.run::<DeepChroma<'_, 1>, 1, 8, 8>(),
+    let ((width, height), pixel) = (block_of(sampling), sampling.pixel());
+    match (depth, width * pixel, height) {
+        (8, 4, 4) => work.run::<Chroma<'_, 1>, 4, 4>(pixel),
+        (8, 4, _) => work.run::<Chroma<'_, 2>, 4, 8>(pixel),
+        (8, _, 4) => work.run::<Chroma<'_, 2>, 8, 4>(pixel),
+        (8, ..) => work.run::<Chroma<'_, 4>, 8, 8>(pixel),
+        (_, 4, 4) => work.run::<DeepChroma<'_>, 4, 4>(pixel),
+        (_, 4, _) => work.run::<DeepChroma<'_>, 4, 8>(pixel),
+        (_, _, 4) => work.run::<DeepChroma<'_>, 8, 4>(pixel),
+        _ => work.run::<DeepChroma<'_>, 8, 8>(pixel),
     }
 }

@@ -31,10 +31,10 @@ pub(crate) trait PlaneCell<const W: usize, const H: usize>: Copy {
     /// The cell with these samples.
     fn of(samples: &[[Self::Sample; W]; H]) -> Self;
 
-    /// The cell from a pixel of `plane` on; a pixel has `P` samples. Outside the plane, its edge pixels repeat.
+    /// The cell at `(x, y)` of `plane`, counted in pixels of so many samples. Outside the plane, its edge pixels repeat.
     #[inline(always)]
-    fn read<const P: usize>(plane: &FrameView<'_>, pixel: (i32, i32)) -> Self {
-        Self::of(&Self::Sample::read::<P, W, H>(plane, pixel))
+    fn read(plane: &FrameView<'_>, pixel: usize, (x, y): (i32, i32)) -> Self {
+        Self::of(&Self::Sample::read::<W, H>(plane, pixel, (x, y)))
     }
 
     /// 64 times the samples of two cells, weighted: `weights` are those of the first in 64ths.
@@ -223,10 +223,10 @@ impl<E: InstructionSet, const N: usize, const W: usize, const H: usize> PlaneCel
     }
 
     #[inline(always)]
-    fn read<const P: usize>(plane: &FrameView<'_>, (x, y): (i32, i32)) -> Self {
+    fn read(plane: &FrameView<'_>, pixel: usize, (x, y): (i32, i32)) -> Self {
         const { assert!(16 * N == W * H) };
-        let Some((samples, pitch)) = plane.inside((x * P as i32, y), (W, H)) else {
-            return Self::of(&u8::read::<P, W, H>(plane, (x, y)));
+        let Some((samples, pitch)) = plane.inside((x * pixel as i32, y), (W, H)) else {
+            return Self::of(&u8::read::<W, H>(plane, pixel, (x, y)));
         };
         // SAFETY: as in `store`; from `samples` on there are `H` rows of `W` samples, and a register has 16 / W of them.
         unsafe {

@@ -196,7 +196,7 @@ fn means<const P: usize>(
     for row in 0..down {
         let mut samples = [0; 4 * CHUNK];
         let samples = &mut samples[..across * P * CHUNK];
-        plane.read_pixels::<P>((across * x) as i32, (down * y + row) as i32, samples);
+        plane.read_pixels(P, ((across * x) as i32, (down * y + row) as i32), samples);
         for (sum, samples) in sums.iter_mut().zip(samples.chunks_exact(across * P)) {
             *sum += samples.iter().skip(component).step_by(P).map(|&sample| u32::from(sample)).sum::<u32>();
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Phase;
-use super::cell_sources::{CellSource, Chroma, ChromaWork, DeepLuma, with_chroma};
+use super::cell_sources::{CellSource, Chroma, ChromaWork, DeepLuma, PixelPlane, with_chroma};
 use super::choice::VectorChoice;
 use super::chroma_pairs::{ChromaPairs, PAIRS, are_separated_pairs, separate};
 use super::frame_maker::{FrameMaker, FrameQuality, InterpolationError, LoadedPair};
@@ -172,7 +172,9 @@ impl Interpolator {
                 let shape = PlaneShape::new(&previous, PAIRS, false);
                 let mut plane = PlaneMut::new(&mut made, width, height, width)
                     .unwrap_or_else(|error| unreachable!("a plane without padding: {error}"));
-                self.write::<Chroma<'_, 2, 2>, 8, 4>(shape, [previous.into(), next.into()], &mut plane);
+                let sources =
+                    [previous, next].map(|view| Chroma::<2>::from(PixelPlane { view, pixel: PAIRS.pixel() }));
+                self.write::<_, 8, 4>(shape, sources, &mut plane);
             }
             self.made_pairs = Some(made);
         }
@@ -339,11 +341,11 @@ struct MadeChroma<'a, 'b> {
 }
 
 impl<'a> ChromaWork<'a> for MadeChroma<'a, '_> {
-    fn run<S, const P: usize, const W: usize, const H: usize>(self)
+    fn run<S, const W: usize, const H: usize>(self, pixel: usize)
     where
-        S: CellSource<W, H> + From<FrameView<'a>>,
+        S: CellSource<W, H> + From<PixelPlane<'a>>,
     {
-        let sources = self.sources.map(|plane| S::from(*plane));
+        let sources = self.sources.map(|&view| S::from(PixelPlane { view, pixel }));
         self.maker.write::<S, W, H>(self.shape, sources, self.plane);
     }
 }

@@ -1,7 +1,5 @@
 //! A plane whose samples are the weighted mean of what all vectors around a block predict.
 
-use rayon::prelude::*;
-
 use super::cell_sources::CellSource;
 use super::cells::{CellNumbers, PlaneCell};
 use super::mixed_cells::MixedCell;
@@ -12,6 +10,7 @@ use super::weighting::Hypotheses;
 use super::weighting::{CoarseAround, Weighting};
 use crate::compensation::PlaneMut;
 use motion_base::simd::{InstructionSet, Instructions, Work};
+use motion_base::threads::each_band;
 
 /// What a plane is made from.
 pub(super) struct Mixing<'a, S> {
@@ -26,7 +25,7 @@ impl<S> Mixing<'_, S> {
         S: CellSource<W, H>,
     {
         let (format, width, stride) = (plane.view().format(), plane.view().width(), plane.stride());
-        plane.bytes_mut().par_chunks_mut(H * stride).enumerate().for_each(|(row, bytes)| {
+        each_band(plane.bytes_mut(), H * stride, &|row, bytes| {
             let band = BandMut { bytes, stride, width, format };
             S::run(instructions, MixedRow::<S, W, H> { mixing: self, row, band });
         });

@@ -31,7 +31,9 @@ mod starts;
 mod stored_samples;
 mod weighting;
 
-pub(crate) use cell_sources::{CellSource, Chroma, ChromaWork, DeepLuma, with_chroma};
+pub(crate) use cell_sources::{
+    CellSource, Chroma, ChromaWork, DeepLuma, MOST_OF_PIXEL, PixelPlane, with_chroma,
+};
 pub(crate) use cells::{PlaneCell, RegisterCell};
 pub use frame_maker::{FrameMaker, FrameQuality, InterpolationError, LoadedPair};
 pub use interpolator::Interpolator;

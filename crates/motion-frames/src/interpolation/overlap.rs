@@ -3,8 +3,6 @@
 //! A plane is divided into cells between the centres of blocks: each is predicted by the vectors of the four blocks
 //! around it, whose windows overlap there. Most cells have one vector only.
 
-use rayon::prelude::*;
-
 use super::Phase;
 use super::cell_sources::CellSource;
 use super::cells::{CellNumbers, PlaneCell};
@@ -13,6 +11,7 @@ use super::starts::BlockEnds;
 use super::stored_samples::BandMut;
 use crate::compensation::{PlaneMut, Sampling};
 use motion_base::simd::{InstructionSet, Instructions, Work};
+use motion_base::threads::each_band;
 use motion_base::{FrameView, Grid};
 
 /// The size of a plane in pixels, and what a vector is in it.
@@ -130,7 +129,7 @@ impl<S> Overlap<'_, S> {
             S::run(instructions, CellRow::<S, W, H> { overlap: self, row, band });
         };
         write(0, first);
-        rest.par_chunks_mut(H * stride).enumerate().for_each(|(index, bytes)| write(index + 1, bytes));
+        each_band(rest, H * stride, &|index, bytes| write(index + 1, bytes));
     }
 
     /// The cells at these positions in both frames.

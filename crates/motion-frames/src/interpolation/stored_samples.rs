@@ -4,11 +4,12 @@ use motion_base::{FrameView, SampleFormat};
 
 /// A sample that is read from planes and written to them.
 pub(crate) trait StoredSample: Copy + Default + Into<u32> {
-    /// Reads the `W` samples and `H` rows from a pixel on; a pixel has `P` samples. Outside the plane, its edge pixels
-    /// repeat.
-    fn read<const P: usize, const W: usize, const H: usize>(
+    /// Reads the `W` samples and `H` rows at `(x, y)`, counted in pixels of so many samples. Outside the plane, its edge
+    /// pixels repeat.
+    fn read<const W: usize, const H: usize>(
         plane: &FrameView<'_>,
-        pixel: (i32, i32),
+        pixel: usize,
+        at: (i32, i32),
     ) -> [[Self; W]; H];
 
     /// Writes samples in `format` to the beginning of `to`.
@@ -17,21 +18,17 @@ pub(crate) trait StoredSample: Copy + Default + Into<u32> {
 
 impl StoredSample for u8 {
     #[inline(always)]
-    fn read<const P: usize, const W: usize, const H: usize>(
+    fn read<const W: usize, const H: usize>(
         plane: &FrameView<'_>,
+        pixel: usize,
         (x, y): (i32, i32),
     ) -> [[u8; W]; H] {
+        let Some((samples, pitch)) = plane.inside((x * pixel as i32, y), (W, H)) else {
+            return read_repeated(plane, pixel, (x, y));
+        };
         let mut cell = [[0; W]; H];
-        if let Some((samples, pitch)) = plane.inside((x * P as i32, y), (W, H)) {
-            for (row, cell) in cell.iter_mut().enumerate() {
-                cell.copy_from_slice(&samples[row * pitch..][..W]);
-            }
-            return cell;
-        }
-        for (cell, samples) in cell.iter_mut().zip(u16::read::<P, W, H>(plane, (x, y))) {
-            for (to, sample) in cell.iter_mut().zip(samples) {
-                *to = sample as u8;
-            }
+        for (row, cell) in cell.iter_mut().enumerate() {
+            cell.copy_from_slice(&samples[row * pitch..][..W]);
         }
         cell
     }
@@ -42,15 +39,26 @@ impl StoredSample for u8 {
     }
 }
 
+/// The same of samples of eight bits of which some lie outside the plane.
+#[cold]
+fn read_repeated<const W: usize, const H: usize>(
+    plane: &FrameView<'_>,
+    pixel: usize,
+    at: (i32, i32),
+) -> [[u8; W]; H] {
+    u16::read::<W, H>(plane, pixel, at).map(|row| row.map(|sample| sample as u8))
+}
+
 impl StoredSample for u16 {
     #[inline(always)]
-    fn read<const P: usize, const W: usize, const H: usize>(
+    fn read<const W: usize, const H: usize>(
         plane: &FrameView<'_>,
+        pixel: usize,
         (x, y): (i32, i32),
     ) -> [[u16; W]; H] {
         let mut cell = [[0; W]; H];
         for (cell, y) in cell.iter_mut().zip(y..) {
-            plane.read_pixels::<P>(x, y, cell);
+            plane.read_pixels(pixel, (x, y), cell);
         }
         cell
     }

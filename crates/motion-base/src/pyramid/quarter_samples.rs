@@ -5,8 +5,7 @@ use crate::hierarchy::CELL;
 use crate::memory::LINE;
 use crate::pyramid::planes::{LevelFrame, LevelLayout};
 use crate::pyramid::strips::{self, HalfSamples, PLANES, ROW};
-use crate::simd::InstructionSet;
-use crate::simd::register::{Register, SampleRegister};
+use crate::simd::{InstructionSet, Samples};
 
 /// The most rows that are read at once: a cell, and as many as half of it.
 const ROWS: usize = CELL + CELL / 2;
@@ -56,10 +55,11 @@ impl<'a> QuarterSamples<'a> {
     #[inline(always)]
     pub fn load<E: InstructionSet, const W: usize, const N: usize>(
         &self,
+        engine: E,
         (x, y): (i32, i32),
         vector: (i32, i32),
-    ) -> [E::Samples; N] {
-        average::<E, W, N>(self.parts((x + (vector.0 >> 2), y + (vector.1 >> 2)), vector), ROW)
+    ) -> [Samples<E>; N] {
+        average::<E, W, N>(engine, self.parts((x + (vector.0 >> 2), y + (vector.1 >> 2)), vector), ROW)
     }
 
     /// As many rows of `W` samples as `N` registers have, at most 12, from a position in quarter samples on, which may be
@@ -67,39 +67,43 @@ impl<'a> QuarterSamples<'a> {
     #[inline(always)]
     pub fn load_anywhere<E: InstructionSet, const W: usize, const N: usize>(
         &self,
+        engine: E,
         position: (i32, i32),
-    ) -> [E::Samples; N] {
-        average::<E, W, N>(self.parts_anywhere(position), ROW)
+    ) -> [Samples<E>; N] {
+        average::<E, W, N>(engine, self.parts_anywhere(position), ROW)
     }
 
     /// The same, of every second row.
     #[inline(always)]
     pub fn load_second_rows<E: InstructionSet, const W: usize, const N: usize>(
         &self,
+        engine: E,
         position: (i32, i32),
-    ) -> [E::Samples; N] {
+    ) -> [Samples<E>; N] {
         const { assert!(2 * N * 16 / W <= ROWS) };
-        average::<E, W, N>(self.parts_anywhere(position), 2 * ROW)
+        average::<E, W, N>(engine, self.parts_anywhere(position), 2 * ROW)
     }
 
     /// The same, of rows of 12 samples, each in a register: its first eight samples, and those from the fifth on.
     #[inline(always)]
     pub fn load_overlapping_rows<E: InstructionSet, const N: usize>(
         &self,
+        engine: E,
         position: (i32, i32),
-    ) -> [E::Samples; N] {
+    ) -> [Samples<E>; N] {
         const { assert!(2 * N <= ROWS) };
         let (samples, [first, second]) = self.parts_anywhere(position);
-        // SAFETY: an engine exists, so that the CPU has its instructions. `READ` has `LOADED` samples of all rows.
+        let mut rows = [Samples::zero(engine); N];
+        // SAFETY: `READ` has `LOADED` samples of all rows.
         unsafe {
-            let mut rows = [E::Samples::zero(); N];
             for (n, row) in rows.iter_mut().enumerate() {
                 let samples = samples.add(2 * n * ROW);
-                let first = E::Samples::load(samples.add(first.into()));
-                *row = first.average(E::Samples::load(samples.add(second.into()))).overlap();
+                let first = Samples::load_rows::<16>(engine, samples.add(first.into()), ROW);
+                let second = Samples::load_rows::<16>(engine, samples.add(second.into()), ROW);
+                *row = first.average(second).overlap();
             }
-            rows
         }
+        rows
     }
 
     /// [`Self::parts`] at a position that may be anywhere.
@@ -112,12 +116,13 @@ impl<'a> QuarterSamples<'a> {
     #[inline(always)]
     pub fn load_half<E: InstructionSet, const W: usize, const N: usize>(
         &self,
+        engine: E,
         (x, y): (i32, i32),
         vector: (i32, i32),
-    ) -> [E::Samples; N] {
+    ) -> [Samples<E>; N] {
         let (samples, [half, _]) = self.parts((x + (vector.0 >> 2), y + (vector.1 >> 2)), vector);
         // SAFETY: as in `average`.
-        unsafe { load_square::<E, W, N>(samples.add(half.into()), ROW) }
+        unsafe { load_square::<E, W, N>(engine, samples.add(half.into()), ROW) }
     }
 
     /// The [`READ`] samples from the whole sample at `(x, y)` on, and how far from it the two half samples are whose average
@@ -162,13 +167,14 @@ impl<'a> QuarterSamples<'a> {
 /// returns.
 #[inline(always)]
 fn average<E: InstructionSet, const W: usize, const N: usize>(
+    engine: E,
     (samples, [first, second]): (*const u8, [u16; 2]),
     pitch: usize,
-) -> [E::Samples; N] {
-    // SAFETY: an engine exists, so that the CPU has its instructions. `READ` has the furthest of the parts and `ROWS` rows.
+) -> [Samples<E>; N] {
+    // SAFETY: `READ` has the furthest of the parts and `ROWS` rows.
     unsafe {
-        let first = load_square::<E, W, N>(samples.add(first.into()), pitch);
-        let second = load_square::<E, W, N>(samples.add(second.into()), pitch);
+        let first = load_square::<E, W, N>(engine, samples.add(first.into()), pitch);
+        let second = load_square::<E, W, N>(engine, samples.add(second.into()), pitch);
         let mut averages = first;
         for n in 0..N {
             averages[n] = first[n].average(second[n]);
@@ -185,32 +191,32 @@ const fn square_length(side: usize, pitch: usize) -> usize {
 /// Rows of `W` samples in registers of `16 / W` rows, which are `pitch` apart.
 ///
 /// # Safety
-/// The CPU must have the instructions of `E`, and the rows must be readable.
+/// The rows must be readable.
 #[inline(always)]
 pub unsafe fn load_square<E: InstructionSet, const W: usize, const N: usize>(
+    engine: E,
     samples: *const u8,
     pitch: usize,
-) -> [E::Samples; N] {
+) -> [Samples<E>; N] {
     const { assert!((N * 16).is_multiple_of(W) && N * 16 / W <= ROWS && W <= CELL) };
-    // SAFETY: the caller's promises.
-    unsafe {
-        let mut registers = [E::Samples::zero(); N];
-        for (n, register) in registers.iter_mut().enumerate() {
-            *register = E::Samples::load_rows::<W>(samples.add(n * (16 / W) * pitch), pitch);
-        }
-        registers
+    let mut registers = [Samples::zero(engine); N];
+    for (n, register) in registers.iter_mut().enumerate() {
+        // SAFETY: the caller's promise.
+        *register = unsafe { Samples::load_rows::<W>(engine, samples.add(n * (16 / W) * pitch), pitch) };
     }
+    registers
 }
 
 /// The samples of a square of `current` at `(x, y)`, in the margins at most.
 #[inline(always)]
 pub fn load_current<E: InstructionSet, const W: usize, const N: usize>(
+    engine: E,
     current: &LevelFrame,
     (x, y): (i32, i32),
-) -> [E::Samples; N] {
+) -> [Samples<E>; N] {
     const { assert!(N * 16 == W * W) };
     let layout = &current.layout;
     let samples = &current.samples()[layout.at(x, y)..][..square_length(W, layout.pitch)];
-    // SAFETY: an engine exists, so that the CPU has its instructions, and the slice has the square.
-    unsafe { load_square::<E, W, N>(samples.as_ptr(), layout.pitch) }
+    // SAFETY: the slice has the square.
+    unsafe { load_square::<E, W, N>(engine, samples.as_ptr(), layout.pitch) }
 }

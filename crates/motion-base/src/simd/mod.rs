@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! Level ──required()──▶ Instructions ──run(work)──▶ Work::run(engine)   compiled once for each instruction set
-//!                       what this CPU has           engine: InstructionSet
-//!                                                   engine::Register, Words, Wide: registers to compute with
+//!                       what this CPU has           engine: InstructionSet, the proof that the CPU has it
+//!                                                   Samples, Words: registers that only an engine makes
 //! ```
 //!
 //! A search is a [`Work`], generic over the instruction set, and all that it calls is `inline(always)`: so it becomes part
@@ -21,6 +21,7 @@ pub mod neon;
 // On x86-64 SSE2 uses parts of it, and the feature all.
 #[cfg_attr(all(target_arch = "x86_64", not(feature = "portable")), allow(dead_code))]
 pub mod portable;
+pub mod proven;
 #[expect(clippy::missing_safety_doc, reason = "each trait says once what its functions need")]
 pub mod register;
 #[cfg(target_arch = "x86_64")]
@@ -28,3 +29,4 @@ pub mod sse2;
 
 pub use instruction_set::{InstructionSet, Work};
 pub use level::{Instructions, Level, WorkForAll};
+pub use proven::{Samples, Words};

@@ -121,9 +121,10 @@ impl<S: CellSource<W, H>, const W: usize, const H: usize> MeanOfBlocks<'_, S, W,
         T: CellSource<V, H>,
     {
         let origin = ((column * (W / self.pixel)) as i32, (self.row * H) as i32);
-        let samples = T::Cell::<E>::read(self.plane, self.pixel, origin);
+        let samples = T::Cell::<E>::read(engine, self.plane, self.pixel, origin);
         let averages = &self.averages[column..][..V / W];
-        let mut sum = samples.times(of_samples::<T::Cell<E>, V, H>(averages, |average| average.weights[0]));
+        let mut sum =
+            samples.times(of_samples::<E, T::Cell<E>, V, H>(engine, averages, |average| average.weights[0]));
         for (index, source) in sources.iter().enumerate() {
             if averages.iter().all(|average| average.weights[index + 1] == 0) {
                 continue;
@@ -134,35 +135,37 @@ impl<S: CellSource<W, H>, const W: usize, const H: usize> MeanOfBlocks<'_, S, W,
                 let brighter = errors.of(self.row * self.averages.len() + column).brighter;
                 predicted = predicted.brighter(brighter, self.plane.format().peak());
             }
-            let weights = of_samples::<T::Cell<E>, V, H>(averages, |average| average.weights[index + 1]);
+            let weights =
+                of_samples::<E, T::Cell<E>, V, H>(engine, averages, |average| average.weights[index + 1]);
             sum = sum.plus(predicted.times(weights));
         }
         let most = |average: &Average| average.change.min(T::Cell::<E>::UNLIMITED);
-        let most = of_samples::<T::Cell<E>, V, H>(averages, most);
+        let most = of_samples::<E, T::Cell<E>, V, H>(engine, averages, most);
         sum.round::<SHIFT>().within(samples, samples, most).samples()
     }
 }
 
 /// For each sample of a cell the number of its block. The blocks are beside each other.
 #[inline(always)]
-fn of_samples<C: PlaneCell<V, H>, const V: usize, const H: usize>(
+fn of_samples<E, C: PlaneCell<E, V, H>, const V: usize, const H: usize>(
+    engine: E,
     averages: &[Average],
     number: impl Fn(&Average) -> u16,
 ) -> C::Numbers {
     if let [average] = averages {
-        return C::all(number(average));
+        return C::all(engine, number(average));
     }
     let mut numbers = [0; V];
     // Blocks have four samples in a row, or a multiple of that.
     for (index, numbers) in numbers.as_chunks_mut::<4>().0.iter_mut().enumerate() {
         *numbers = [number(&averages[index * 4 * averages.len() / V]); 4];
     }
-    C::numbers(&[numbers; H])
+    C::numbers(engine, &[numbers; H])
 }
 
 /// The samples of a block of `W` x `H`, in the instructions of `E`.
 type MeanSamples<S, E, const W: usize, const H: usize> =
-    [[<<S as CellSource<W, H>>::Cell<E> as PlaneCell<W, H>>::Sample; W]; H];
+    [[<<S as CellSource<W, H>>::Cell<E> as PlaneCell<E, W, H>>::Sample; W]; H];
 
 impl<E: InstructionSet, S: CellSource<W, H>, const W: usize, const H: usize> Work<E>
     for RowOfMeans<'_, S, W, H>

@@ -23,7 +23,7 @@ pub(super) struct MeasuredLuma<'a> {
 
 impl<E: InstructionSet> Work<E> for MeasuredLuma<'_> {
     #[inline(always)]
-    fn run(self, _: E) {
+    fn run(self, engine: E) {
         let Self { plane, y, blocks } = self;
         let rows = BLOCK.min(plane.height() - y);
         for (column, block) in blocks.iter_mut().enumerate() {
@@ -31,9 +31,14 @@ impl<E: InstructionSet> Work<E> for MeasuredLuma<'_> {
             let columns = BLOCK.min(plane.width() - x);
             let [sum, squares, steps] = if plane.format().depth() == 8 && (columns, rows) == (BLOCK, BLOCK) {
                 let cell = |x: usize| {
-                    <RegisterCell<E, 4> as PlaneCell<BLOCK, BLOCK>>::read(plane, 1, (x as i32, y as i32))
+                    <RegisterCell<E, 4> as PlaneCell<E, BLOCK, BLOCK>>::read(
+                        engine,
+                        plane,
+                        1,
+                        (x as i32, y as i32),
+                    )
                 };
-                cell(x).sums(cell(x + 1))
+                cell(x).sums(engine, cell(x + 1))
             } else {
                 sums_of_luma(plane, (x, y), (columns, rows))
             };
@@ -108,7 +113,7 @@ impl<S: CellSource<BLOCK, BLOCK>, E: InstructionSet> Work<E> for LumaErrors<'_, 
                 source.prefetch(engine, ends.position(column + AHEAD, row));
             }
             let x = column * BLOCK;
-            let samples = S::Cell::<E>::read(plane, 1, (x as i32, y as i32));
+            let samples = S::Cell::<E>::read(engine, plane, 1, (x as i32, y as i32));
             let position = ends.position(column, row);
             let inside = (BLOCK.min(plane.width() - x), rows);
             let [squares, predicted] = samples.error_and_sum(source.cell(engine, position), inside);
@@ -404,7 +409,7 @@ impl<S: CellSource<W, H>, const W: usize, const H: usize> ChromaErrors<'_, '_, S
         let mut sum = 0;
         for ChromaPlane { plane, source, .. } in self.planes {
             let samples =
-                S::Cell::<E>::read(plane, self.pixel, ((column * (W / self.pixel)) as i32, y as i32));
+                S::Cell::<E>::read(engine, plane, self.pixel, ((column * (W / self.pixel)) as i32, y as i32));
             sum += samples.squared_error(source.cell(engine, position), inside::<W, H>(plane, x, y));
         }
         sum
@@ -426,7 +431,8 @@ impl<S: CellSource<W, H>, const W: usize, const H: usize> ChromaErrors<'_, '_, S
         let mut sums = [0; STRIPE / 2];
         for ChromaPlane { plane, stripes, .. } in self.planes {
             let predicted = CellSource::<STRIPE, H>::cell(stripes, engine, position);
-            let samples = <StripeCell<E, H> as PlaneCell<STRIPE, H>>::read(
+            let samples = <StripeCell<E, H> as PlaneCell<E, STRIPE, H>>::read(
+                engine,
                 plane,
                 self.pixel,
                 (x / self.pixel as i32, y),

@@ -5,14 +5,13 @@ use super::mixed_cells::MixedCell;
 use super::rules::{BLOCK, block_of};
 use crate::compensation::Sampling;
 use motion_base::pyramid::quarter_samples::QuarterSamples;
-use motion_base::simd::register::{Register, WordRegister};
-use motion_base::simd::{InstructionSet, Instructions, Work, WorkForAll};
+use motion_base::simd::{InstructionSet, Instructions, Samples, Words, Work, WorkForAll};
 use motion_base::{FrameView, half_samples_around, six_taps};
 
 /// A plane of a frame, readable between its samples in cells of `W` x `H` samples.
 pub(crate) trait CellSource<const W: usize, const H: usize>: Sync {
     /// The samples of a cell, in the instructions of `E`.
-    type Cell<E: InstructionSet>: MixedCell<W, H>;
+    type Cell<E: InstructionSet>: MixedCell<E, W, H>;
 
     /// The samples from a position on, which may be anywhere: outside the frame its edge samples repeat.
     fn cell<E: InstructionSet>(&self, engine: E, position: (i32, i32)) -> Self::Cell<E>;
@@ -29,14 +28,21 @@ pub(crate) trait CellSource<const W: usize, const H: usize>: Sync {
     fn run_part<E: InstructionSet, R, T: Work<E, R>>(engine: E, work: T) -> R;
 }
 
+/// Registers of a block of luma.
+const REGISTERS: usize = BLOCK * BLOCK / 16;
+
 /// Luma of eight bits.
 impl CellSource<BLOCK, BLOCK> for QuarterSamples<'_> {
-    type Cell<E: InstructionSet> = RegisterCell<E, { BLOCK * BLOCK / 16 }>;
+    type Cell<E: InstructionSet> = RegisterCell<E, REGISTERS>;
 
     #[inline(always)]
-    fn cell<E: InstructionSet>(&self, _: E, position: (i32, i32)) -> Self::Cell<E> {
-        // SAFETY: an engine exists, so that the CPU has its instructions.
-        RegisterCell(self.load_anywhere::<E, BLOCK, _>(position).map(|rows| unsafe { E::Words::widen(rows) }))
+    fn cell<E: InstructionSet>(&self, engine: E, position: (i32, i32)) -> Self::Cell<E> {
+        let rows = self.load_anywhere::<E, BLOCK, REGISTERS>(engine, position);
+        let mut cell = [Words::all(engine, 0); REGISTERS];
+        for (words, rows) in cell.iter_mut().zip(rows) {
+            *words = rows.widen();
+        }
+        RegisterCell(cell)
     }
 
     #[inline(always)]
@@ -163,7 +169,7 @@ impl<const N: usize, const W: usize, const H: usize> CellSource<W, H> for Chroma
     type Cell<E: InstructionSet> = RegisterCell<E, N>;
 
     #[inline(always)]
-    fn cell<E: InstructionSet>(&self, _: E, (x, y): (i32, i32)) -> Self::Cell<E> {
+    fn cell<E: InstructionSet>(&self, engine: E, (x, y): (i32, i32)) -> Self::Cell<E> {
         const { assert!(W + MOST_OF_PIXEL <= READ_OF_BYTES && H < MOST_DOWN && 16 * N == W * H) };
         let PixelPlane { view, pixel } = &self.0;
         let (right, down) = ((x & 7) as u16, (y & 7) as u16);
@@ -177,30 +183,26 @@ impl<const N: usize, const W: usize, const H: usize> CellSource<W, H> for Chroma
                 (copied.as_flattened(), READ_OF_BYTES)
             }
         };
-        // SAFETY: an engine exists, so that the CPU has its instructions. From `samples` on there are H rows of W samples, and
-        // a row and a pixel more where they have a weight; a register has 16 / W rows.
-        unsafe {
-            let weights = [(8 - right) * (8 - down), right * (8 - down), (8 - right) * down, right * down];
-            let mut cell = [E::Words::all(0); N];
-            for (n, cell) in cell.iter_mut().enumerate() {
-                let load = |at: usize| {
-                    let samples = samples.as_ptr().add(n * (16 / W) * pitch + at);
-                    E::Words::widen(E::Samples::load_rows::<W>(samples, pitch))
-                };
-                if (right, down) == (0, 0) {
-                    *cell = load(0);
-                    continue;
-                }
-                for (at, weight) in [0, *pixel, pitch, pitch + pixel].into_iter().zip(weights) {
-                    // Two of them are 0 where the motion has whole samples on one axis.
-                    if weight > 0 {
-                        *cell = cell.plus(load(at).times(E::Words::all(weight)));
-                    }
-                }
-                *cell = cell.round::<6>();
+        let weights = [(8 - right) * (8 - down), right * (8 - down), (8 - right) * down, right * down];
+        let mut cell = [Words::all(engine, 0); N];
+        for (n, cell) in cell.iter_mut().enumerate() {
+            let samples = samples[n * (16 / W) * pitch..].as_ptr();
+            if (right, down) == (0, 0) {
+                // SAFETY: from the first sample on there are H rows of W samples, and a register has 16 / W of them.
+                *cell = unsafe { Samples::load_rows::<W>(engine, samples, pitch) }.widen();
+                continue;
             }
-            RegisterCell(cell)
+            for (at, weight) in [0, *pixel, pitch, pitch + pixel].into_iter().zip(weights) {
+                // Two of them are 0 where the motion has whole samples on one axis.
+                if weight > 0 {
+                    // SAFETY: as above, and there are a row and a pixel more where they have a weight.
+                    let rows = unsafe { Samples::load_rows::<W>(engine, samples.add(at), pitch) };
+                    *cell = cell.plus(rows.widen().times(Words::all(engine, weight)));
+                }
+            }
+            *cell = cell.round::<6>();
         }
+        RegisterCell(cell)
     }
 
     fn run<T: WorkForAll<()>>(instructions: Instructions, work: T) {

@@ -1,15 +1,16 @@
 //! The samples of a cell, a small rectangle of a plane, and what is computed with them.
 
+use std::ops::{Add, Mul};
+
 use super::stored_samples::StoredSample;
 use motion_base::FrameView;
-use motion_base::simd::InstructionSet;
-use motion_base::simd::register::{Register, SampleRegister, WordRegister};
+use motion_base::simd::{InstructionSet, Samples, Words};
 
 /// A number for each sample of a cell.
 pub(crate) type CellNumbers<const W: usize, const H: usize> = [[u16; W]; H];
 
-/// The samples of a cell, or multiples of them.
-pub(crate) trait PlaneCell<const W: usize, const H: usize>: Copy {
+/// The samples of a cell, or multiples of them, in the instructions of `E`.
+pub(crate) trait PlaneCell<E, const W: usize, const H: usize>: Copy {
     /// A sample as it is written.
     type Sample: StoredSample;
 
@@ -20,21 +21,21 @@ pub(crate) trait PlaneCell<const W: usize, const H: usize>: Copy {
     type Numbers: Copy;
 
     /// Prepares numbers.
-    fn numbers(numbers: &CellNumbers<W, H>) -> Self::Numbers;
+    fn numbers(engine: E, numbers: &CellNumbers<W, H>) -> Self::Numbers;
 
     /// The same number for all samples.
-    fn all(number: u16) -> Self::Numbers;
+    fn all(engine: E, number: u16) -> Self::Numbers;
 
     /// Prepares windows.
-    fn windows(windows: &[CellNumbers<W, H>; 4]) -> Self::Windows;
+    fn windows(engine: E, windows: &[CellNumbers<W, H>; 4]) -> Self::Windows;
 
     /// The cell with these samples.
-    fn of(samples: &[[Self::Sample; W]; H]) -> Self;
+    fn of(engine: E, samples: &[[Self::Sample; W]; H]) -> Self;
 
     /// The cell at `(x, y)` of `plane`, counted in pixels of so many samples. Outside the plane, its edge pixels repeat.
     #[inline(always)]
-    fn read(plane: &FrameView<'_>, pixel: usize, (x, y): (i32, i32)) -> Self {
-        Self::of(&Self::Sample::read::<W, H>(plane, pixel, (x, y)))
+    fn read(engine: E, plane: &FrameView<'_>, pixel: usize, (x, y): (i32, i32)) -> Self {
+        Self::of(engine, &Self::Sample::read::<W, H>(plane, pixel, (x, y)))
     }
 
     /// 64 times the samples of two cells, weighted: `weights` are those of the first in 64ths.
@@ -82,7 +83,7 @@ pub(crate) trait PlaneCell<const W: usize, const H: usize>: Copy {
 
 /// Samples of eight bits, in `N` registers.
 #[derive(Clone, Copy)]
-pub(crate) struct RegisterCell<E: InstructionSet, const N: usize>(pub [E::Words; N]);
+pub(crate) struct RegisterCell<E: InstructionSet, const N: usize>(pub [Words<E>; N]);
 
 impl<E: InstructionSet, const N: usize> RegisterCell<E, N> {
     #[inline(always)]
@@ -90,8 +91,7 @@ impl<E: InstructionSet, const N: usize> RegisterCell<E, N> {
         const { assert!(16 * N == W * H) };
         let mut cell = [[0; W]; H];
         for (words, to) in self.0.into_iter().zip(cell.as_flattened_mut().as_chunks_mut().0) {
-            // SAFETY: an engine exists, so that the CPU has its instructions, here and below.
-            unsafe { words.narrow().store(to) };
+            words.narrow().store(to);
         }
         cell
     }
@@ -99,66 +99,55 @@ impl<E: InstructionSet, const N: usize> RegisterCell<E, N> {
     /// The squared differences, added up over the registers and over every two neighbours.
     #[inline(always)]
     pub fn squares(self, other: Self) -> [u32; 8] {
-        // SAFETY: as in `store`.
-        unsafe {
-            let mut sums = E::Words::all(0);
-            for (words, other) in self.0.into_iter().zip(other.0) {
-                let differences = words.minus(other);
-                sums = E::Words::add_pairs(sums, differences, differences);
-            }
-            sums.pairs()
+        let mut sums = self.0[0].filled(0);
+        for (words, other) in self.0.into_iter().zip(other.0) {
+            let differences = words.minus(other);
+            sums = sums.plus_pairs(differences, differences);
         }
+        sums.pairs()
     }
 }
 
-impl<E: InstructionSet, const N: usize, const W: usize, const H: usize> PlaneCell<W, H>
+impl<E: InstructionSet, const N: usize, const W: usize, const H: usize> PlaneCell<E, W, H>
     for RegisterCell<E, N>
 {
     type Sample = u8;
-    type Windows = [[[E::Words; 2]; 2]; N];
-    type Numbers = [E::Words; N];
+    type Windows = [[[Words<E>; 2]; 2]; N];
+    type Numbers = [Words<E>; N];
 
     #[inline(always)]
-    fn numbers(numbers: &CellNumbers<W, H>) -> Self::Numbers {
-        let mut registers = [words::<E, W, H>(numbers, 0); N];
+    fn numbers(engine: E, numbers: &CellNumbers<W, H>) -> Self::Numbers {
+        let mut registers = [words(engine, numbers, 0); N];
         for (n, register) in registers.iter_mut().enumerate() {
-            *register = words::<E, W, H>(numbers, n);
+            *register = words(engine, numbers, n);
         }
         registers
     }
 
     #[inline(always)]
-    fn all(number: u16) -> Self::Numbers {
-        // SAFETY: as in `store`.
-        [unsafe { E::Words::all(number) }; N]
+    fn all(engine: E, number: u16) -> Self::Numbers {
+        [Words::all(engine, number); N]
     }
 
     #[inline(always)]
-    fn windows(windows: &[CellNumbers<W, H>; 4]) -> Self::Windows {
+    fn windows(engine: E, windows: &[CellNumbers<W, H>; 4]) -> Self::Windows {
         const { assert!(16 * N == W * H) };
-        // SAFETY: as in `store`.
-        unsafe {
-            let mut pairs = [[[E::Words::all(0); 2]; 2]; N];
-            for (n, pairs) in pairs.iter_mut().enumerate() {
-                for (pair, windows) in pairs.iter_mut().zip(windows.as_chunks::<2>().0) {
-                    let [first, second] = windows.each_ref().map(|window| words::<E, W, H>(window, n));
-                    *pair = first.interleave(second);
-                }
+        let mut pairs = [[[Words::all(engine, 0); 2]; 2]; N];
+        for (n, pairs) in pairs.iter_mut().enumerate() {
+            for (pair, [first, second]) in pairs.iter_mut().zip(windows.as_chunks::<2>().0) {
+                *pair = words(engine, first, n).interleave(words(engine, second, n));
             }
-            pairs
         }
+        pairs
     }
 
     #[inline(always)]
     fn blend([first, second]: [Self; 2], weights: Self::Numbers) -> Self {
         let mut sum = first;
         for (n, weights) in weights.into_iter().enumerate() {
-            // SAFETY: as in `store`.
-            unsafe {
-                let (first, second) = (first.0[n], second.0[n]);
-                let differences = first.minus(second).times(weights);
-                sum.0[n] = second.times(E::Words::all(64)).plus(differences);
-            }
+            let (first, second) = (first.0[n], second.0[n]);
+            let differences = first.minus(second).times(weights);
+            sum.0[n] = second.times(second.filled(64)).plus(differences);
         }
         sum
     }
@@ -168,25 +157,21 @@ impl<E: InstructionSet, const N: usize, const W: usize, const H: usize> PlaneCel
 
     #[inline(always)]
     fn differs(self, other: Self, most: u16) -> bool {
-        // SAFETY: as in `store`.
-        unsafe {
-            let mut largest = E::Words::all(most);
-            for n in 0..N {
-                let (a, b) = (self.0[n], other.0[n]);
-                largest = largest.largest(a.minus(b)).largest(b.minus(a));
-            }
-            let zero = E::Samples::zero();
-            let beyond = largest.minus(E::Words::all(most)).narrow();
-            E::Samples::add_differences(zero, beyond, zero).total() > 0
+        let most = self.0[0].filled(most);
+        let mut largest = most;
+        for n in 0..N {
+            let (a, b) = (self.0[n], other.0[n]);
+            largest = largest.largest(a.minus(b)).largest(b.minus(a));
         }
+        let zero = most.minus(most).narrow();
+        zero.plus_differences(largest.minus(most).narrow(), zero).total() > 0
     }
 
     #[inline(always)]
     fn least(self, other: Self) -> Self {
         let mut least = self;
         for n in 0..N {
-            // SAFETY: as in `store`.
-            least.0[n] = unsafe { self.0[n].least(other.0[n]) };
+            least.0[n] = self.0[n].least(other.0[n]);
         }
         least
     }
@@ -195,8 +180,7 @@ impl<E: InstructionSet, const N: usize, const W: usize, const H: usize> PlaneCel
     fn largest(self, other: Self) -> Self {
         let mut largest = self;
         for n in 0..N {
-            // SAFETY: as in `store`.
-            largest.0[n] = unsafe { self.0[n].largest(other.0[n]) };
+            largest.0[n] = self.0[n].largest(other.0[n]);
         }
         largest
     }
@@ -205,46 +189,43 @@ impl<E: InstructionSet, const N: usize, const W: usize, const H: usize> PlaneCel
     fn within(self, least: Self, largest: Self, limits: Self::Numbers) -> Self {
         let mut within = self;
         for (n, limits) in limits.into_iter().enumerate() {
-            // SAFETY: as in `store`.
-            within.0[n] = unsafe {
-                let (lowest, highest) = (least.0[n].minus(limits), largest.0[n].plus(limits));
-                self.0[n].largest(lowest).least(highest)
-            };
+            let (lowest, highest) = (least.0[n].minus(limits), largest.0[n].plus(limits));
+            within.0[n] = self.0[n].largest(lowest).least(highest);
         }
         within
     }
 
     #[inline(always)]
-    fn of(samples: &[[u8; W]; H]) -> Self {
-        let mut cell = [[0; 16]; N];
-        cell.as_flattened_mut().copy_from_slice(samples.as_flattened());
-        // SAFETY: as in `store`.
-        Self(cell.map(|samples| unsafe { E::Words::widen(E::Samples::load(samples.as_ptr())) }))
+    fn of(engine: E, samples: &[[u8; W]; H]) -> Self {
+        const { assert!(16 * N == W * H) };
+        let mut cell = [Words::all(engine, 0); N];
+        for (words, samples) in cell.iter_mut().zip(samples.as_flattened().as_chunks().0) {
+            *words = Samples::load(engine, samples).widen();
+        }
+        Self(cell)
     }
 
     #[inline(always)]
-    fn read(plane: &FrameView<'_>, pixel: usize, (x, y): (i32, i32)) -> Self {
+    fn read(engine: E, plane: &FrameView<'_>, pixel: usize, (x, y): (i32, i32)) -> Self {
         const { assert!(16 * N == W * H) };
         let Some((samples, pitch)) = plane.inside((x * pixel as i32, y), (W, H)) else {
-            return Self::of(&u8::read::<W, H>(plane, pixel, (x, y)));
+            return Self::of(engine, &u8::read::<W, H>(plane, pixel, (x, y)));
         };
-        // SAFETY: as in `store`; from `samples` on there are `H` rows of `W` samples, and a register has 16 / W of them.
-        unsafe {
-            let mut cell = [E::Words::all(0); N];
-            for (n, words) in cell.iter_mut().enumerate() {
-                let rows = E::Samples::load_rows::<W>(samples.as_ptr().add(n * (16 / W) * pitch), pitch);
-                *words = E::Words::widen(rows);
-            }
-            Self(cell)
+        let mut cell = [Words::all(engine, 0); N];
+        for (n, words) in cell.iter_mut().enumerate() {
+            // SAFETY: from `samples` on there are `H` rows of `W` samples, and a register has 16 / W of them.
+            let rows =
+                unsafe { Samples::load_rows::<W>(engine, samples.as_ptr().add(n * (16 / W) * pitch), pitch) };
+            *words = rows.widen();
         }
+        Self(cell)
     }
 
     #[inline(always)]
     fn times(self, weights: Self::Numbers) -> Self {
         let mut products = self;
         for (product, weights) in products.0.iter_mut().zip(weights) {
-            // SAFETY: as in `store`.
-            *product = unsafe { product.times(weights) };
+            *product = product.times(weights);
         }
         products
     }
@@ -253,26 +234,26 @@ impl<E: InstructionSet, const N: usize, const W: usize, const H: usize> PlaneCel
     fn plus(self, other: Self) -> Self {
         let mut sum = self;
         for n in 0..N {
-            // SAFETY: as in `store`.
-            sum.0[n] = unsafe { self.0[n].plus(other.0[n]) };
+            sum.0[n] = self.0[n].plus(other.0[n]);
         }
         sum
     }
 
     #[inline(always)]
     fn brighter(self, by: i32, peak: u16) -> Self {
-        // SAFETY: as in `store`.
-        Self(self.0.map(|words| unsafe {
-            words.plus(E::Words::all(by as u16)).largest(E::Words::all(0)).least(E::Words::all(peak))
-        }))
+        let mut brighter = self;
+        for words in &mut brighter.0 {
+            let zero = words.filled(0);
+            *words = words.plus(words.filled(by as u16)).largest(zero).least(words.filled(peak));
+        }
+        brighter
     }
 
     #[inline(always)]
     fn round<const SHIFT: i32>(self) -> Self {
         let mut rounded = self;
         for n in 0..N {
-            // SAFETY: as in `store`.
-            rounded.0[n] = unsafe { self.0[n].round::<SHIFT>() };
+            rounded.0[n] = self.0[n].round::<SHIFT>();
         }
         rounded
     }
@@ -297,24 +278,19 @@ impl<E: InstructionSet, const N: usize, const W: usize, const H: usize> PlaneCel
             let [one, other] = [self, other].map(RegisterCell::store::<W, H>);
             return [squared_error(&one, &other, inside), sum(&other, inside)];
         }
-        // SAFETY: as in `store`.
-        let sums = unsafe {
-            let mut sums = E::Words::all(0);
-            for words in other.0 {
-                sums = sums.plus(words);
-            }
-            E::Words::add_pairs(E::Words::all(0), sums, E::Words::all(1)).pairs()
-        };
-        [total(self.squares(other)), total(sums)]
+        let zero = self.0[0].filled(0);
+        let mut sums = zero;
+        for words in other.0 {
+            sums = sums.plus(words);
+        }
+        [total(self.squares(other)), total(zero.plus_pairs(sums, zero.filled(1)).pairs())]
     }
 
     #[inline(always)]
     fn overlap([a, b, c, d]: &[Self; 4], windows: &Self::Windows, shift: u32) -> [[u8; W]; H] {
         let mut mean = *a;
         for (n, windows) in windows.iter().enumerate() {
-            let cells = [a.0[n], b.0[n], c.0[n], d.0[n]];
-            // SAFETY: as in `store`.
-            mean.0[n] = unsafe { E::Words::weighted_mean(cells, windows, shift) };
+            mean.0[n] = Words::weighted_mean([a.0[n], b.0[n], c.0[n], d.0[n]], windows, shift);
         }
         mean.store()
     }
@@ -322,12 +298,12 @@ impl<E: InstructionSet, const N: usize, const W: usize, const H: usize> PlaneCel
 
 /// 16 of the numbers of a cell.
 #[inline(always)]
-pub(super) fn words<E: InstructionSet, const W: usize, const H: usize>(
+fn words<E: InstructionSet, const W: usize, const H: usize>(
+    engine: E,
     numbers: &CellNumbers<W, H>,
     n: usize,
-) -> E::Words {
-    // SAFETY: an engine exists, so that the CPU has its instructions.
-    unsafe { E::Words::load(&numbers.as_flattened().as_chunks().0[n]) }
+) -> Words<E> {
+    Words::load(engine, &numbers.as_flattened().as_chunks().0[n])
 }
 
 /// Samples of more than eight bits.
@@ -346,23 +322,30 @@ impl<const W: usize, const H: usize> DeepCell<W, H> {
     }
 }
 
-impl<const W: usize, const H: usize> PlaneCell<W, H> for DeepCell<W, H> {
+impl<const W: usize, const H: usize> From<&[[u16; W]; H]> for DeepCell<W, H> {
+    #[inline(always)]
+    fn from(numbers: &[[u16; W]; H]) -> Self {
+        Self(numbers.map(|row| row.map(u32::from)))
+    }
+}
+
+impl<E, const W: usize, const H: usize> PlaneCell<E, W, H> for DeepCell<W, H> {
     type Sample = u16;
     type Windows = [CellNumbers<W, H>; 4];
     type Numbers = Self;
 
     #[inline(always)]
-    fn numbers(numbers: &CellNumbers<W, H>) -> Self {
-        Self::of(numbers)
+    fn numbers(_: E, numbers: &CellNumbers<W, H>) -> Self {
+        Self::from(numbers)
     }
 
     #[inline(always)]
-    fn all(number: u16) -> Self {
+    fn all(_: E, number: u16) -> Self {
         Self([[number.into(); W]; H])
     }
 
     #[inline(always)]
-    fn windows(windows: &[CellNumbers<W, H>; 4]) -> Self::Windows {
+    fn windows(_: E, windows: &[CellNumbers<W, H>; 4]) -> Self::Windows {
         *windows
     }
 
@@ -397,22 +380,23 @@ impl<const W: usize, const H: usize> PlaneCell<W, H> for DeepCell<W, H> {
 
     #[inline(always)]
     fn within(self, least: Self, largest: Self, limits: Self) -> Self {
-        self.largest(least.each(limits, u32::saturating_sub)).least(largest.plus(limits))
+        let (lowest, highest) = (least.each(limits, u32::saturating_sub), largest.each(limits, Add::add));
+        self.each(lowest, u32::max).each(highest, u32::min)
     }
 
     #[inline(always)]
-    fn of(samples: &[[u16; W]; H]) -> Self {
-        Self(samples.map(|row| row.map(u32::from)))
+    fn of(_: E, samples: &[[u16; W]; H]) -> Self {
+        Self::from(samples)
     }
 
     #[inline(always)]
     fn times(self, weights: Self) -> Self {
-        self.each(weights, |number, weight| number * weight)
+        self.each(weights, Mul::mul)
     }
 
     #[inline(always)]
     fn plus(self, other: Self) -> Self {
-        self.each(other, |a, b| a + b)
+        self.each(other, Add::add)
     }
 
     #[inline(always)]

@@ -10,8 +10,7 @@ use super::rules::{
 use super::starts::{BlockEnds, Starts};
 use motion_base::Grid;
 use motion_base::pyramid::quarter_samples::QuarterSamples;
-use motion_base::simd::register::{Register, SampleRegister};
-use motion_base::simd::{InstructionSet, Instructions, Work};
+use motion_base::simd::{InstructionSet, Instructions, Samples, Work};
 
 /// Registers that hold the samples of a block, two rows each.
 const REGISTERS: usize = BLOCK / 2;
@@ -26,21 +25,19 @@ const OF_THREE_FIELDS: usize = 3 * PLACES.len() + 1;
 /// The sum of the absolute differences at both `ends` of a vector, of 8 x 8 samples from `origin` on, in quarter samples.
 #[inline(always)]
 pub(super) fn block_difference<E: InstructionSet>(
+    engine: E,
     luma: &[QuarterSamples<'_>; 2],
     origin: (i32, i32),
     ends: BlockEnds,
 ) -> u32 {
     let [start, end] = ends.ways().map(|(x, y)| (origin.0 + x, origin.1 + y));
-    let start = luma[0].load_anywhere::<E, BLOCK, REGISTERS>(start);
-    let end = luma[1].load_anywhere::<E, BLOCK, REGISTERS>(end);
-    // SAFETY: an engine exists, so that the CPU has its instructions.
-    unsafe {
-        let mut sums = E::Samples::zero();
-        for n in 0..REGISTERS {
-            sums = Register::add_differences(sums, start[n], end[n]);
-        }
-        sums.total()
+    let start = luma[0].load_anywhere::<E, BLOCK, REGISTERS>(engine, start);
+    let end = luma[1].load_anywhere::<E, BLOCK, REGISTERS>(engine, end);
+    let mut sums = Samples::zero(engine);
+    for n in 0..REGISTERS {
+        sums = sums.plus_differences(start[n], end[n]);
     }
+    sums.total()
 }
 
 /// The choice at a phase.
@@ -97,53 +94,51 @@ impl VectorChoice<'_> {
     /// The samples of the block at `origin`, in quarter samples, those to their right and those below.
     #[inline(always)]
     fn around<E: InstructionSet>(
+        engine: E,
         luma: &QuarterSamples<'_>,
         origin: (i32, i32),
-    ) -> [[E::Samples; REGISTERS]; 3] {
+    ) -> [[Samples<E>; REGISTERS]; 3] {
         let (x, y) = (origin.0 >> 2, origin.1 >> 2);
         // One by one: `map` is not always inlined, and then runs without the instructions of `E`.
         [
-            luma.load_half::<E, BLOCK, REGISTERS>((x, y), (0, 0)),
-            luma.load_half::<E, BLOCK, REGISTERS>((x + 1, y), (0, 0)),
-            luma.load_half::<E, BLOCK, REGISTERS>((x, y + 1), (0, 0)),
+            luma.load_half::<E, BLOCK, REGISTERS>(engine, (x, y), (0, 0)),
+            luma.load_half::<E, BLOCK, REGISTERS>(engine, (x + 1, y), (0, 0)),
+            luma.load_half::<E, BLOCK, REGISTERS>(engine, (x, y + 1), (0, 0)),
         ]
     }
 
     /// Whether the block at `origin`, in quarter samples, stands still.
     #[inline(always)]
-    fn stands_still<E: InstructionSet>(&self, origin: (i32, i32)) -> bool {
-        let previous = Self::around::<E>(&self.luma[0], origin);
-        // SAFETY: an engine exists, so that the CPU has its instructions.
-        unsafe {
-            let all = |sample| E::Samples::all(sample);
-            let largest = |a: E::Samples, b: E::Samples| a.minus(b).plus(b);
-            let difference = |a: E::Samples, b| a.cut_differences(b, all(u8::MAX));
-            // One where there is detail.
-            let mut details = [all(0); REGISTERS];
-            let mut count = all(0);
-            for n in 0..REGISTERS {
-                let [own, right, below] = [previous[0][n], previous[1][n], previous[2][n]];
-                let detail = largest(difference(own, right), difference(own, below));
-                details[n] = detail.minus(all(STILL_DETAIL - 1)).cut_differences(all(0), all(1));
-                count = Register::add_differences(count, details[n], all(0));
-            }
-            // Most blocks have none.
-            if count.total() < STILL_SAMPLES {
-                return false;
-            }
-            let next = Self::around::<E>(&self.luma[1], origin);
-            let mut count = all(0);
-            for n in 0..REGISTERS {
-                let mut change = all(0);
-                for at in 0..3 {
-                    change = largest(change, difference(previous[at][n], next[at][n]));
-                }
-                // Zero where it changes.
-                let still = details[n].minus(change.minus(all(STILL_DIFFERENCE)));
-                count = Register::add_differences(count, still, all(0));
-            }
-            count.total() >= STILL_SAMPLES
+    fn stands_still<E: InstructionSet>(&self, engine: E, origin: (i32, i32)) -> bool {
+        let previous = Self::around(engine, &self.luma[0], origin);
+        let [zero, one, most] = [0, 1, u8::MAX].map(|sample| Samples::all(engine, sample));
+        let (detail_beside, change_between) =
+            (Samples::all(engine, STILL_DETAIL - 1), Samples::all(engine, STILL_DIFFERENCE));
+        // One where there is detail.
+        let mut details = [zero; REGISTERS];
+        let mut count = zero;
+        for n in 0..REGISTERS {
+            let [own, right, below] = [previous[0][n], previous[1][n], previous[2][n]];
+            let detail = own.cut_differences(right, most).largest(own.cut_differences(below, most));
+            details[n] = detail.minus(detail_beside).cut_differences(zero, one);
+            count = count.plus_differences(details[n], zero);
         }
+        // Most blocks have none.
+        if count.total() < STILL_SAMPLES {
+            return false;
+        }
+        let next = Self::around(engine, &self.luma[1], origin);
+        let mut count = zero;
+        for n in 0..REGISTERS {
+            let mut change = zero;
+            for at in 0..3 {
+                change = change.largest(previous[at][n].cut_differences(next[at][n], most));
+            }
+            // Zero where it changes.
+            let still = details[n].minus(change.minus(change_between));
+            count = count.plus_differences(still, zero);
+        }
+        count.total() >= STILL_SAMPLES
     }
 }
 
@@ -253,27 +248,27 @@ impl<const C: usize, E: InstructionSet> Work<E> for VectorCandidates<'_, C> {
                         }
                         let vector = candidate(index);
                         let ends = choice.starts.ends(vector);
-                        let difference = block_difference::<E>(&choice.luma, origin, ends);
+                        let difference = block_difference(engine, &choice.luma, origin, ends);
                         let mut cost = difference + penalty;
                         if cost < least
                             && let Some(chroma) = &choice.chroma
                         {
                             let block = (first + lane, row);
-                            cost += CHROMA_COST * ChromaPairs::difference::<E>(chroma, block, ends);
+                            cost += CHROMA_COST * ChromaPairs::difference(engine, chroma, block, ends);
                         }
                         if cost < least {
                             (best, best_difference, least) = (vector, Some(difference), cost);
                         }
                     }
                 }
-                if best != HalfVector::default() && choice.stands_still::<E>(origin) {
+                if best != HalfVector::default() && choice.stands_still(engine, origin) {
                     (best, best_difference) = (HalfVector::default(), None);
                 }
                 *chosen = choice.starts.ends(best);
                 if let Some(differences) = &mut differences {
                     differences[first + lane] = match best_difference {
                         Some(difference) => difference,
-                        None => block_difference::<E>(&choice.luma, origin, *chosen),
+                        None => block_difference(engine, &choice.luma, origin, *chosen),
                     };
                 }
             }

@@ -6,8 +6,7 @@ use super::rules::BLOCK;
 use super::starts::BlockEnds;
 use crate::compensation::{PlaneMut, Sampling};
 use motion_base::pyramid::planes::{LevelFrame, LevelLayout, SIDE};
-use motion_base::simd::InstructionSet;
-use motion_base::simd::register::{Register, SampleRegister, WordRegister};
+use motion_base::simd::{InstructionSet, Samples, Words};
 use motion_base::{FrameView, SetupError};
 
 /// The components that are compared.
@@ -73,7 +72,7 @@ impl ChromaPairs {
 
     /// The 4 x 4 pixels from `position` on, in eighths of a pixel, which may be anywhere.
     #[inline(always)]
-    fn cell<E: InstructionSet>(&self, (x, y): (i32, i32)) -> [E::Samples; 2] {
+    fn cell<E: InstructionSet>(&self, engine: E, (x, y): (i32, i32)) -> [Samples<E>; 2] {
         let layout = &self.frame.layout;
         // From further outside the same pixels follow.
         let near = |at: i32, length: usize| (at >> 3).clamp(-(CELL as i32 + 1), length as i32);
@@ -82,32 +81,28 @@ impl ChromaPairs {
         let at = layout.at(COMPONENTS as i32 * column, row);
         let samples = &self.frame.samples()[at..][..CELL * layout.pitch + ROW + COMPONENTS];
         let weights = [(8 - right) * (8 - down), right * (8 - down), (8 - right) * down, right * down];
-        // SAFETY: an engine exists, so that the CPU has its instructions. From `samples` on there are one more row and one more
-        // pixel than a cell has.
-        unsafe {
-            let mut cell = [E::Samples::zero(); 2];
-            for (n, cell) in cell.iter_mut().enumerate() {
-                let load = |at: usize| {
-                    let samples = samples.as_ptr().add(2 * n * layout.pitch + at);
-                    E::Words::widen(E::Samples::load_rows::<ROW>(samples, layout.pitch))
-                };
-                let mut sum = load(0).times(E::Words::all(weights[0]));
-                let others = [COMPONENTS, layout.pitch, layout.pitch + COMPONENTS];
-                for (at, weight) in others.into_iter().zip(&weights[1..]) {
-                    // Two of them are 0 where the motion has whole samples on one axis.
-                    if *weight > 0 {
-                        sum = sum.plus(load(at).times(E::Words::all(*weight)));
-                    }
+        let mut cell = [Samples::zero(engine); 2];
+        for (n, cell) in cell.iter_mut().enumerate() {
+            let samples = samples[2 * n * layout.pitch..].as_ptr();
+            let mut sum = Words::all(engine, 0);
+            let places = [0, COMPONENTS, layout.pitch, layout.pitch + COMPONENTS];
+            for (at, weight) in places.into_iter().zip(weights) {
+                // Two of them are 0 where the motion has whole samples on one axis.
+                if weight > 0 {
+                    // SAFETY: from the first sample on there are one more row and one more pixel than a cell has.
+                    let rows = unsafe { Samples::load_rows::<ROW>(engine, samples.add(at), layout.pitch) };
+                    sum = sum.plus(rows.widen().times(Words::all(engine, weight)));
                 }
-                *cell = sum.round::<6>().narrow();
             }
-            cell
+            *cell = sum.round::<6>().narrow();
         }
+        cell
     }
 
     /// The sum of the absolute differences at both `ends` of a vector, of a block of 4 x 4 pixels.
     #[inline(always)]
     pub fn difference<E: InstructionSet>(
+        engine: E,
         [previous, next]: &[&Self; 2],
         (column, row): (usize, usize),
         ends: BlockEnds,
@@ -115,12 +110,9 @@ impl ChromaPairs {
         let origin = ((8 * CELL * column) as i32, (8 * CELL * row) as i32);
         // Quarter samples of luma are eighths here.
         let [start, end] = ends.ways().map(|(x, y)| (origin.0 + x, origin.1 + y));
-        let (start, end) = (previous.cell::<E>(start), next.cell::<E>(end));
-        // SAFETY: an engine exists, so that the CPU has its instructions.
-        unsafe {
-            let first = Register::add_differences(E::Samples::zero(), start[0], end[0]);
-            Register::add_differences(first, start[1], end[1]).total()
-        }
+        let (start, end) = (previous.cell(engine, start), next.cell(engine, end));
+        let first = Samples::zero(engine).plus_differences(start[0], end[0]);
+        first.plus_differences(start[1], end[1]).total()
     }
 }
 

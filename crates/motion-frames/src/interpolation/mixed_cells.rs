@@ -1,11 +1,12 @@
 //! Weighted means of any number of predictions of a cell.
 
+use std::ops::{Add, Mul};
+
 use super::cells::{DeepCell, PlaneCell, RegisterCell};
-use motion_base::simd::InstructionSet;
-use motion_base::simd::register::WordRegister;
+use motion_base::simd::{InstructionSet, Words};
 
 /// The samples of a cell, times 64, of which weighted means are taken.
-pub(crate) trait MixedCell<const W: usize, const H: usize>: PlaneCell<W, H> {
+pub(crate) trait MixedCell<E, const W: usize, const H: usize>: PlaneCell<E, W, H> {
     /// A sum for each sample.
     type Sums: Copy;
 
@@ -25,7 +26,7 @@ pub(crate) trait MixedCell<const W: usize, const H: usize>: PlaneCell<W, H> {
     ) -> Self::Numbers;
 
     /// Sums that are 0.
-    fn no_sums() -> Self::Sums;
+    fn no_sums(engine: E) -> Self::Sums;
 
     /// `sums` plus the samples in quarter levels, weighted.
     fn add_to(self, sums: Self::Sums, weights: Self::Numbers) -> Self::Sums;
@@ -37,23 +38,25 @@ pub(crate) trait MixedCell<const W: usize, const H: usize>: PlaneCell<W, H> {
     fn round_quarters(self) -> [[Self::Sample; W]; H];
 }
 
-impl<E: InstructionSet, const N: usize, const W: usize, const H: usize> MixedCell<W, H>
+impl<E: InstructionSet, const N: usize, const W: usize, const H: usize> MixedCell<E, W, H>
     for RegisterCell<E, N>
 {
-    type Sums = [[E::Words; 2]; N];
+    type Sums = [[Words<E>; 2]; N];
 
     #[inline(always)]
     fn add(mut numbers: Self::Numbers, other: Self::Numbers) -> Self::Numbers {
         for n in 0..N {
-            // SAFETY: an engine exists, so that the CPU has its instructions, here and below.
-            numbers[n] = unsafe { numbers[n].plus(other[n]) };
+            numbers[n] = numbers[n].plus(other[n]);
         }
         numbers
     }
 
     #[inline(always)]
-    fn multiply(numbers: Self::Numbers, other: Self::Numbers) -> Self::Numbers {
-        PlaneCell::<W, H>::times(Self(numbers), other).0
+    fn multiply(mut numbers: Self::Numbers, other: Self::Numbers) -> Self::Numbers {
+        for n in 0..N {
+            numbers[n] = numbers[n].times(other[n]);
+        }
+        numbers
     }
 
     #[inline(always)]
@@ -63,35 +66,31 @@ impl<E: InstructionSet, const N: usize, const W: usize, const H: usize> MixedCel
         bits: u32,
         cells: &[Self::Numbers; 4],
     ) -> Self::Numbers {
+        let all = numbers[0];
         // A register has samples of all cells, or of the upper or the lower ones, as have those beside it.
         let (halves, alike) = if N == 1 { (1, 1) } else { (2, N / 2) };
         for half in 0..halves {
-            // SAFETY: as in `add`.
-            unsafe {
-                let mut factor = E::Words::all(0);
-                for cell in 4 / halves * half..4 / halves * (half + 1) {
-                    let of_cell = u16::from(factors[cell]) << (16 - 2 - bits);
-                    factor = factor.plus(cells[cell][alike * half].times(E::Words::all(of_cell)));
-                }
-                for numbers in &mut numbers[alike * half..][..alike] {
-                    *numbers = numbers.times(E::Words::all(4)).upper_product(factor);
-                }
+            let mut factor = all.filled(0);
+            for cell in 4 / halves * half..4 / halves * (half + 1) {
+                let of_cell = u16::from(factors[cell]) << (16 - 2 - bits);
+                factor = factor.plus(cells[cell][alike * half].times(all.filled(of_cell)));
+            }
+            for numbers in &mut numbers[alike * half..][..alike] {
+                *numbers = numbers.times(all.filled(4)).upper_product(factor);
             }
         }
         numbers
     }
 
     #[inline(always)]
-    fn no_sums() -> Self::Sums {
-        // SAFETY: as in `add`.
-        [[unsafe { E::Words::all(0) }; 2]; N]
+    fn no_sums(engine: E) -> Self::Sums {
+        [[Words::all(engine, 0); 2]; N]
     }
 
     #[inline(always)]
     fn add_to(self, mut sums: Self::Sums, weights: Self::Numbers) -> Self::Sums {
         for n in 0..N {
-            // SAFETY: as in `add`.
-            sums[n] = unsafe { E::Words::add_products(sums[n], self.0[n].round::<4>(), weights[n]) };
+            sums[n] = Words::add_products(sums[n], self.0[n].round::<4>(), weights[n]);
         }
         sums
     }
@@ -100,53 +99,51 @@ impl<E: InstructionSet, const N: usize, const W: usize, const H: usize> MixedCel
     fn mean(sums: Self::Sums, totals: Self::Numbers) -> [[u8; W]; H] {
         let mut means = totals;
         for n in 0..N {
-            // SAFETY: as in `add`.
-            means[n] = unsafe { E::Words::quotients(sums[n], totals[n]) };
+            means[n] = Words::quotients(sums[n], totals[n]);
         }
-        RegisterCell::<E, N>(means).store()
+        RegisterCell(means).store()
     }
 
     #[inline(always)]
     fn round_quarters(self) -> [[u8; W]; H] {
         let mut rounded = self;
         for n in 0..N {
-            // SAFETY: as in `add`.
-            rounded.0[n] = unsafe { self.0[n].round::<4>().round::<2>() };
+            rounded.0[n] = self.0[n].round::<4>().round::<2>();
         }
         rounded.store()
     }
 }
 
-impl<const W: usize, const H: usize> MixedCell<W, H> for DeepCell<W, H> {
+impl<E, const W: usize, const H: usize> MixedCell<E, W, H> for DeepCell<W, H> {
     type Sums = Self;
 
     #[inline(always)]
     fn add(numbers: Self, other: Self) -> Self {
-        numbers.plus(other)
+        numbers.each(other, Add::add)
     }
 
     #[inline(always)]
     fn multiply(numbers: Self, other: Self) -> Self {
-        numbers.times(other)
+        numbers.each(other, Mul::mul)
     }
 
     #[inline(always)]
     fn weigh(numbers: Self, factors: [u8; 4], bits: u32, cells: &[Self; 4]) -> Self {
-        let factor = cells
-            .iter()
-            .zip(factors)
-            .fold(Self([[0; W]; H]), |sum, (cell, factor)| sum.plus(cell.times(Self::all(factor.into()))));
+        let mut factor = Self([[0; W]; H]);
+        for (cell, of_cell) in cells.iter().zip(factors) {
+            factor = factor.each(*cell, |sum, is_of_cell| sum + is_of_cell * u32::from(of_cell));
+        }
         numbers.each(factor, |number, factor| (number * factor) >> bits)
     }
 
     #[inline(always)]
-    fn no_sums() -> Self {
+    fn no_sums(_: E) -> Self {
         Self([[0; W]; H])
     }
 
     #[inline(always)]
     fn add_to(self, sums: Self, weights: Self) -> Self {
-        sums.plus(self.each(weights, |sample, weight| ((sample + 8) >> 4) * weight))
+        sums.each(self.each(weights, |sample, weight| ((sample + 8) >> 4) * weight), Add::add)
     }
 
     #[inline(always)]

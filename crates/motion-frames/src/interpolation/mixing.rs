@@ -47,7 +47,7 @@ impl<S: CellSource<W, H>, const W: usize, const H: usize, E: InstructionSet> Wor
         let Self { mixing, row, mut band } = self;
         let Mixing { overlap, weighting } = mixing;
         let side = W / overlap.shape.pixel;
-        let shapes = BlockShapes::new(overlap.shape.pixel);
+        let shapes = BlockShapes::new(engine, overlap.shape.pixel);
         for column in 0..overlap.grid.columns {
             let origin = ((side * column) as i32, (H * row) as i32);
             if column % PREFETCHED == 0 && column + AHEAD < overlap.grid.columns {
@@ -68,7 +68,7 @@ impl<S: CellSource<W, H>, const W: usize, const H: usize, E: InstructionSet> Wor
 }
 
 /// What the samples of every block are weighted with. The window of a block around it is one across times one down.
-struct BlockShapes<C: PlaneCell<W, H>, const W: usize, const H: usize> {
+struct BlockShapes<E, C: PlaneCell<E, W, H>, const W: usize, const H: usize> {
     /// The sums of the windows across of every choice of three blocks in a row, each of which has a bit.
     across: [C::Numbers; 8],
     /// The windows down.
@@ -77,22 +77,25 @@ struct BlockShapes<C: PlaneCell<W, H>, const W: usize, const H: usize> {
     cells: [C::Numbers; 4],
 }
 
-impl<C: PlaneCell<W, H>, const W: usize, const H: usize> BlockShapes<C, W, H> {
+impl<E: Copy, C: MixedCell<E, W, H>, const W: usize, const H: usize> BlockShapes<E, C, W, H> {
     /// Those of blocks whose pixels have so many samples.
     #[inline(always)]
-    fn new(pixel: usize) -> Self {
-        let zero = C::all(0);
+    fn new(engine: E, pixel: usize) -> Self {
+        let zero = C::all(engine, 0);
         let mut shapes = Self { across: [zero; 8], down: [zero; 3], cells: [zero; 4] };
         for (blocks, sum) in shapes.across.iter_mut().enumerate() {
             let window = |x: usize, block: usize| fine_window(W / pixel, x / pixel, block as i32 - 1);
             let chosen = |block: &usize| blocks >> block & 1 != 0;
-            *sum = C::numbers(&numbers(|x, _| (0..3).filter(chosen).map(|block| window(x, block)).sum()));
+            *sum = C::numbers(
+                engine,
+                &numbers(|x, _| (0..3).filter(chosen).map(|block| window(x, block)).sum()),
+            );
         }
         for (block, window) in shapes.down.iter_mut().enumerate() {
-            *window = C::numbers(&numbers(|_, y| fine_window(H, y, block as i32 - 1)));
+            *window = C::numbers(engine, &numbers(|_, y| fine_window(H, y, block as i32 - 1)));
         }
         for (number, cell) in shapes.cells.iter_mut().enumerate() {
-            *cell = C::numbers(&numbers(|x, y| u32::from(2 * (y / (H / 2)) + x / (W / 2) == number)));
+            *cell = C::numbers(engine, &numbers(|x, y| u32::from(2 * (y / (H / 2)) + x / (W / 2) == number)));
         }
         shapes
     }
@@ -126,16 +129,16 @@ impl<S> MixedBlock<'_, S> {
         &self,
         engine: E,
         hypotheses: &Hypotheses,
-        shapes: &BlockShapes<S::Cell<E>, W, H>,
-    ) -> [[<S::Cell<E> as PlaneCell<W, H>>::Sample; W]; H]
+        shapes: &BlockShapes<E, S::Cell<E>, W, H>,
+    ) -> [[<S::Cell<E> as PlaneCell<E, W, H>>::Sample; W]; H]
     where
         S: CellSource<W, H>,
     {
         let Mixing { overlap, weighting } = self.mixing;
-        let (zero, bits) = (S::Cell::<E>::all(0), weighting.weight_bits());
+        let (zero, bits) = (S::Cell::<E>::all(engine, 0), weighting.weight_bits());
         let lone_weights = weighting.lone_weights(self.block);
         let (_, around) = weighting.around(overlap.ends, self.block, self.coarse);
-        let (mut own, mut sums, mut totals) = (None, S::Cell::<E>::no_sums(), zero);
+        let (mut own, mut sums, mut totals) = (None, S::Cell::<E>::no_sums(engine), zero);
         for (number, (places, of_match)) in hypotheses.all().enumerate() {
             let mut spatial = zero;
             for (row, down) in shapes.down.iter().enumerate() {
@@ -146,7 +149,7 @@ impl<S> MixedBlock<'_, S> {
             while corners != 0 {
                 let corner = corners.trailing_zeros() as usize;
                 corners &= corners - 1;
-                let window = S::Cell::<E>::numbers(&self.coarse_window(overlap.shape.pixel, corner));
+                let window = S::Cell::<E>::numbers(engine, &self.coarse_window(overlap.shape.pixel, corner));
                 spatial = S::Cell::<E>::add(spatial, window);
             }
             let weights = S::Cell::<E>::weigh(spatial, of_match, bits, &shapes.cells);

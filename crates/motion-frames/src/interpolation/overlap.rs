@@ -176,11 +176,11 @@ impl<S> Overlap<'_, S> {
     {
         let positions = self.shape.positions(origin, ends);
         if self.shape.are_inside(positions, ((W / self.shape.pixel) as i32, H as i32)) {
-            return self.sources[end].cell(engine, positions[end]).times(S::Cell::<E>::all(64));
+            return self.sources[end].cell(engine, positions[end]).times(S::Cell::<E>::all(engine, 64));
         }
         let alone = Both { weight: [64, 0][end], ..self.both };
         let [weights, _] = self.shape.weights(positions, alone, S::Cell::<E>::UNLIMITED);
-        PlaneCell::blend(self.cells(engine, positions), S::Cell::<E>::numbers(&weights))
+        PlaneCell::blend(self.cells(engine, positions), S::Cell::<E>::numbers(engine, &weights))
     }
 
     /// Prefetches what the cell [`AHEAD`] columns behind the one at `origin` is predicted from, by a vector with these `ends`.
@@ -215,13 +215,15 @@ impl<E: InstructionSet, S: CellSource<W, H>, const W: usize, const H: usize> Wor
     fn run(self, engine: E) -> S::Cell<E> {
         let Overlap { shape, both, .. } = self.overlap;
         let positions = shape.positions(self.origin, self.ends);
-        let (pixels, all) = ((W / shape.pixel) as i32, S::Cell::<E>::all);
+        let pixels = (W / shape.pixel) as i32;
         // Numbers that are all the same take one register each.
         if shape.are_inside(positions, (pixels, H as i32)) {
-            self.within(engine, positions, [all(both.weight), all(both.limit)])
+            let numbers = [S::Cell::<E>::all(engine, both.weight), S::Cell::<E>::all(engine, both.limit)];
+            self.within(engine, positions, numbers)
         } else {
             let numbers = shape.weights(positions, *both, S::Cell::<E>::UNLIMITED);
-            let numbers = [S::Cell::<E>::numbers(&numbers[0]), S::Cell::<E>::numbers(&numbers[1])];
+            let numbers =
+                [S::Cell::<E>::numbers(engine, &numbers[0]), S::Cell::<E>::numbers(engine, &numbers[1])];
             self.within(engine, positions, numbers)
         }
     }
@@ -234,7 +236,7 @@ impl<S: CellSource<W, H>, E: InstructionSet, const W: usize, const H: usize> Pre
         self,
         engine: E,
         positions: [(i32, i32); 2],
-        [weights, limits]: [<S::Cell<E> as PlaneCell<W, H>>::Numbers; 2],
+        [weights, limits]: [<S::Cell<E> as PlaneCell<E, W, H>>::Numbers; 2],
     ) -> S::Cell<E> {
         let Self { overlap, origin, own, ends } = self;
         let [start, end] = overlap.cells(engine, positions);
@@ -272,7 +274,7 @@ impl<S: CellSource<W, H>, const W: usize, const H: usize, E: InstructionSet> Wor
     fn run(self, engine: E) {
         let Self { overlap, row, mut band } = self;
         let Overlap { shape, grid, ends, .. } = overlap;
-        let windows = S::Cell::<E>::windows(&windows(shape.pixel));
+        let windows = S::Cell::<E>::windows(engine, &windows(shape.pixel));
         let above = &ends[row.saturating_sub(1) * grid.columns..][..grid.columns];
         let below = &ends[row.min(grid.rows - 1) * grid.columns..][..grid.columns];
         let side = W / shape.pixel;

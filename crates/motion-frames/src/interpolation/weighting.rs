@@ -13,8 +13,7 @@ use super::starts::BlockEnds;
 use hypotheses::{INTERVALS, LoneWeights, RowOfHypotheses};
 use motion_base::memory;
 use motion_base::pyramid::quarter_samples::QuarterSamples;
-use motion_base::simd::register::{Register, SampleRegister};
-use motion_base::simd::{InstructionSet, Instructions, Work};
+use motion_base::simd::{InstructionSet, Instructions, Samples, Work};
 use motion_base::{Grid, SetupError};
 
 pub(super) use hypotheses::{Hypotheses, LoneEnds};
@@ -244,7 +243,7 @@ struct RowOfBadness<'a> {
 
 impl<E: InstructionSet> Work<E> for RowOfBadness<'_> {
     #[inline(always)]
-    fn run(self, _: E) {
+    fn run(self, engine: E) {
         for (column, (badness, ends)) in self.badness.iter_mut().zip(self.ends).enumerate() {
             // No match of one end costs less.
             if *badness <= LONE_COST {
@@ -252,7 +251,7 @@ impl<E: InstructionSet> Work<E> for RowOfBadness<'_> {
             }
             let origin = quarters((BLOCK * column) as i32, (BLOCK * self.row) as i32);
             for (luma, intervals) in self.lone_ends.luma.iter().zip(INTERVALS) {
-                let lone = block_difference::<E>(luma, origin, ends.carried(intervals)) + LONE_COST;
+                let lone = block_difference(engine, luma, origin, ends.carried(intervals)) + LONE_COST;
                 *badness = lone.min(*badness);
             }
         }
@@ -272,7 +271,7 @@ struct RowOfCoarse<'a> {
 impl RowOfCoarse<'_> {
     /// What `ends` cost in a coarse block, or a part of it that is no less than `least`.
     #[inline(always)]
-    fn cost<E: InstructionSet>(&self, column: usize, ends: BlockEnds, least: u32) -> u32 {
+    fn cost<E: InstructionSet>(&self, engine: E, column: usize, ends: BlockEnds, least: u32) -> u32 {
         let at = |block: usize, square: i32| {
             let (side, halves) = (BLOCK as i32, self.weighting.halves as i32);
             side * halves * (2 * block as i32 + square) - side / 2
@@ -283,7 +282,7 @@ impl RowOfCoarse<'_> {
                 break;
             }
             for x in 0..COARSE_SQUARES {
-                cost += square_difference::<E>(self.luma, quarters(at(column, x), at(self.row, y)), ends);
+                cost += square_difference(engine, self.luma, quarters(at(column, x), at(self.row, y)), ends);
             }
         }
         cost
@@ -295,7 +294,7 @@ const CANDIDATES: usize = ((2 * COARSE_REACH + 1) * (2 * COARSE_REACH + 1)) as u
 
 impl<E: InstructionSet> Work<E> for RowOfCoarse<'_> {
     #[inline(always)]
-    fn run(self, _: E) {
+    fn run(self, engine: E) {
         let Weighting { grid, halves, .. } = self.weighting;
         for column in 0..self.coarse.len() {
             if !self.weighting.is_used((column, self.row)) {
@@ -317,7 +316,7 @@ impl<E: InstructionSet> Work<E> for RowOfCoarse<'_> {
                 if candidates[..index].contains(&ends) {
                     continue;
                 }
-                let cost = self.cost::<E>(column, ends, least);
+                let cost = self.cost(engine, column, ends, least);
                 if cost < least {
                     (best, least) = (ends, cost);
                 }
@@ -330,16 +329,14 @@ impl<E: InstructionSet> Work<E> for RowOfCoarse<'_> {
 /// The sum of the absolute differences at both `ends` of a vector, in every second row of 8 x 8 samples, twice.
 #[inline(always)]
 fn square_difference<E: InstructionSet>(
+    engine: E,
     luma: &[QuarterSamples<'_>; 2],
     origin: (i32, i32),
     ends: BlockEnds,
 ) -> u32 {
     let [start, end] = ends.ways().map(|(x, y)| (origin.0 + x, origin.1 + y));
-    let start = luma[0].load_second_rows::<E, BLOCK, 2>(start);
-    let end = luma[1].load_second_rows::<E, BLOCK, 2>(end);
-    // SAFETY: an engine exists, so that the CPU has its instructions.
-    unsafe {
-        let upper = Register::add_differences(E::Samples::zero(), start[0], end[0]);
-        2 * Register::add_differences(upper, start[1], end[1]).total()
-    }
+    let start = luma[0].load_second_rows::<E, BLOCK, 2>(engine, start);
+    let end = luma[1].load_second_rows::<E, BLOCK, 2>(engine, end);
+    let upper = Samples::zero(engine).plus_differences(start[0], end[0]);
+    2 * upper.plus_differences(start[1], end[1]).total()
 }

@@ -7,8 +7,7 @@ use super::super::starts::BlockEnds;
 use super::{Weighting, quarters};
 use motion_base::Grid;
 use motion_base::pyramid::quarter_samples::QuarterSamples;
-use motion_base::simd::register::{Register, SampleRegister};
-use motion_base::simd::{InstructionSet, Work};
+use motion_base::simd::{InstructionSet, Samples, Work};
 
 /// The different vectors that predict the samples of a block.
 #[derive(Clone, Copy, Default)]
@@ -100,7 +99,7 @@ pub(in crate::interpolation) struct RowOfHypotheses<'a> {
 
 impl<E: InstructionSet> Work<E> for RowOfHypotheses<'_> {
     #[inline(always)]
-    fn run(mut self, _: E) {
+    fn run(mut self, engine: E) {
         for (column, hypotheses) in self.hypotheses.iter_mut().enumerate() {
             let block = (column, self.row);
             let origin = quarters((BLOCK * column) as i32, (BLOCK * self.row) as i32);
@@ -122,7 +121,7 @@ impl<E: InstructionSet> Work<E> for RowOfHypotheses<'_> {
                 let places = places_of(&around, place) & all;
                 left &= !places;
                 hypotheses.places[count] = places;
-                let differences = cell_differences::<E>(self.luma, origin, around[place]);
+                let differences = cell_differences(engine, self.luma, origin, around[place]);
                 for cell in 0..4 {
                     errors[count][cell] = (differences[cell] + softness) as i32;
                     least[cell] = least[cell].min(errors[count][cell]);
@@ -130,7 +129,7 @@ impl<E: InstructionSet> Work<E> for RowOfHypotheses<'_> {
                 if let Some((lone, _)) = &self.lone
                     && differences.iter().any(|&difference| difference > LONE_DIFFERENCE)
                 {
-                    let brightness = cell_brightness::<E>(self.luma, origin, around[place]);
+                    let brightness = cell_brightness(engine, self.luma, origin, around[place]);
                     shares[count] =
                         lone.shares(self.weighting.grid(), block, around[place], differences, brightness);
                     for end in 0..2 {
@@ -138,7 +137,7 @@ impl<E: InstructionSet> Work<E> for RowOfHypotheses<'_> {
                             continue;
                         }
                         let ends = around[place].carried(INTERVALS[end]);
-                        let differences = cell_differences::<E>(&lone.luma[end], origin, ends);
+                        let differences = cell_differences(engine, &lone.luma[end], origin, ends);
                         for cell in 0..4 {
                             let error = (differences[cell] + LONE_COST + softness) as i32;
                             lone_errors[count][end][cell] = error;
@@ -188,49 +187,45 @@ fn places_of(around: &[BlockEnds; HYPOTHESES], place: usize) -> u16 {
 /// inline those, and then they run without the instructions of `E`.
 #[inline(always)]
 fn cell_differences<E: InstructionSet>(
+    engine: E,
     luma: &[QuarterSamples<'_>; 2],
     origin: (i32, i32),
     ends: BlockEnds,
 ) -> [u32; 4] {
     let [start, end] = ends.ways().map(|(x, y)| (origin.0 - 8 + x, origin.1 - 8 + y));
-    let start = luma[0].load_overlapping_rows::<E, 6>(start);
-    let end = luma[1].load_overlapping_rows::<E, 6>(end);
-    // SAFETY: an engine exists, so that the CPU has its instructions.
-    unsafe {
-        // The upper cells share two rows with the lower ones.
-        let mut sums = [E::Samples::zero(); 2];
-        for (sum, rows) in sums.iter_mut().zip([[2, 3, 0, 1], [2, 3, 4, 5]]) {
-            for row in rows {
-                *sum = Register::add_differences(*sum, start[row], end[row]);
-            }
+    let start = luma[0].load_overlapping_rows::<E, 6>(engine, start);
+    let end = luma[1].load_overlapping_rows::<E, 6>(engine, end);
+    // The upper cells share two rows with the lower ones.
+    let mut sums = [Samples::zero(engine); 2];
+    for (sum, rows) in sums.iter_mut().zip([[2, 3, 0, 1], [2, 3, 4, 5]]) {
+        for row in rows {
+            *sum = sum.plus_differences(start[row], end[row]);
         }
-        SampleRegister::half_totals(sums).map(|half| 2 * half)
     }
+    Samples::half_totals(sums).map(|half| 2 * half)
 }
 
 /// The sums of the samples that [`cell_differences`] compares, at the start and at the end.
 #[inline(always)]
 fn cell_brightness<E: InstructionSet>(
+    engine: E,
     luma: &[QuarterSamples<'_>; 2],
     origin: (i32, i32),
     ends: BlockEnds,
 ) -> [[u32; 4]; 2] {
     let [start, end] = ends.ways().map(|(x, y)| (origin.0 - 8 + x, origin.1 - 8 + y));
-    let start = luma[0].load_overlapping_rows::<E, 6>(start);
-    let end = luma[1].load_overlapping_rows::<E, 6>(end);
-    // SAFETY: an engine exists, so that the CPU has its instructions.
-    unsafe {
-        let zero = E::Samples::zero();
-        let mut totals = [[0; 4]; 2];
-        for (totals, samples) in totals.iter_mut().zip([start, end]) {
-            let mut sums = [zero; 2];
-            for (sum, rows) in sums.iter_mut().zip([[2, 3, 0, 1], [2, 3, 4, 5]]) {
-                for row in rows {
-                    *sum = Register::add_differences(*sum, samples[row], zero);
-                }
+    let start = luma[0].load_overlapping_rows::<E, 6>(engine, start);
+    let end = luma[1].load_overlapping_rows::<E, 6>(engine, end);
+    let zero = Samples::zero(engine);
+    let mut totals = [[0; 4]; 2];
+    for (totals, samples) in totals.iter_mut().zip([start, end]) {
+        let mut sums = [zero; 2];
+        for (sum, rows) in sums.iter_mut().zip([[2, 3, 0, 1], [2, 3, 4, 5]]) {
+            for row in rows {
+                *sum = sum.plus_differences(samples[row], zero);
             }
-            *totals = SampleRegister::half_totals(sums).map(|half| 2 * half);
         }
-        totals
+        *totals = Samples::half_totals(sums).map(|half| 2 * half);
     }
+    totals
 }

@@ -80,15 +80,15 @@ struct MeasuredOffsets<'a> {
 
 impl<E: InstructionSet> Work<E> for MeasuredOffsets<'_> {
     #[inline(always)]
-    fn run(self, _: E) {
+    fn run(self, engine: E) {
         let mut cells = ChunkCells::default();
         for (row, offsets) in self.offsets.chunks_exact_mut(self.grid.pitch).enumerate() {
             for (column, count) in self.grid.chunks() {
                 let cell = (column, self.first + row);
                 let at = self.grid.at(cell.0, cell.1);
-                self.matcher.collect::<E>(&mut cells, cell, at, count);
+                self.matcher.collect(engine, &mut cells, cell, at, count);
                 for lane in 0..count {
-                    let offset = self.matcher.offset::<E>(&cells, lane, self.vectors.get(at + lane));
+                    let offset = self.matcher.offset(engine, &cells, lane, self.vectors.get(at + lane));
                     offsets[CellGrid::column(column + lane)] = offset as i8;
                 }
             }

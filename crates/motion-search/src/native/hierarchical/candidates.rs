@@ -213,7 +213,7 @@ impl LaneCandidates {
             if IS_START {
                 matcher.prefetch_below(engine, cells, lane, vector);
             }
-            costs[entry] = matcher.cost::<E, IS_START>(cells, lane, vector) as u16;
+            costs[entry] = matcher.cost::<E, IS_START>(engine, cells, lane, vector) as u16;
         }
     }
 }

@@ -55,11 +55,11 @@ struct BlockRow<'a> {
 
 impl<E: InstructionSet> Work<E> for BlockRow<'_> {
     #[inline(always)]
-    fn run(self, _: E) {
+    fn run(self, engine: E) {
         for (column, record) in self.records.iter_mut().enumerate() {
             let vector = self.field.vector_of_block(column, self.row).map(to_record_units);
             let quarters = (quarters(vector[0]), quarters(vector[1]));
-            let cost = self.field.cost::<E>((column, self.row), quarters);
+            let cost = self.field.cost(engine, (column, self.row), quarters);
             *record = MotionVector { x: vector[0], y: vector[1], cost };
         }
     }
@@ -107,17 +107,17 @@ impl BlockField<'_> {
 
     /// The sum of absolute differences of a block and the reference at a vector in quarter samples.
     #[inline(always)]
-    fn cost<E: InstructionSet>(&self, (column, row): (usize, usize), vector: (i32, i32)) -> u32 {
+    fn cost<E: InstructionSet>(&self, engine: E, (column, row): (usize, usize), vector: (i32, i32)) -> u32 {
         let (current, reference) = (self.current, self.reference);
         let (left, top) = ((column * self.block_size) as i32, (row * self.block_size) as i32);
         if self.block_size < CELL {
-            return sum_of_differences::<E, 4, 1>(current, reference, (left, top), vector);
+            return sum_of_differences::<E, 4, 1>(engine, current, reference, (left, top), vector);
         }
         let (cells, mut cost) = (self.block_size / CELL, 0);
         for y in 0..cells {
             for x in 0..cells {
                 let at = (left + (x * CELL) as i32, top + (y * CELL) as i32);
-                cost += sum_of_differences::<E, 8, 4>(current, reference, at, vector);
+                cost += sum_of_differences::<E, 8, 4>(engine, current, reference, at, vector);
             }
         }
         cost

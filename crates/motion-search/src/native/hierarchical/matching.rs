@@ -5,14 +5,13 @@ use motion_base::hierarchy::CELL;
 use motion_base::memory::Aligned;
 use motion_base::pyramid::planes::LevelFrame;
 use motion_base::pyramid::quarter_samples::{QuarterSamples, load_current};
-use motion_base::simd::InstructionSet;
-use motion_base::simd::register::{Register, SampleRegister};
+use motion_base::simd::{InstructionSet, Samples};
 
 /// Registers that hold the samples of a cell, two rows each.
 const REGISTERS: usize = CELL / 2;
 
 /// The samples of a cell in registers.
-type CellSamples<E> = [<E as InstructionSet>::Samples; REGISTERS];
+type CellSamples<E> = [Samples<E>; REGISTERS];
 
 /// The largest difference of brightness that is compensated.
 const MOST_OFFSET: i32 = 48;
@@ -60,16 +59,12 @@ impl ChunkCells {
     }
 
     #[inline(always)]
-    fn samples<E: InstructionSet>(&self, lane: usize) -> CellSamples<E> {
-        let samples = &self.samples.0[lane];
-        // SAFETY: an engine exists, so that the CPU has its instructions, and an array has the bytes of a register.
-        unsafe {
-            let mut registers = [E::Samples::zero(); REGISTERS];
-            for (register, samples) in registers.iter_mut().zip(samples) {
-                *register = E::Samples::load(samples.as_ptr());
-            }
-            registers
+    fn samples<E: InstructionSet>(&self, engine: E, lane: usize) -> CellSamples<E> {
+        let mut registers = [Samples::zero(engine); REGISTERS];
+        for (register, samples) in registers.iter_mut().zip(&self.samples.0[lane]) {
+            *register = Samples::load(engine, samples);
         }
+        registers
     }
 }
 
@@ -78,6 +73,7 @@ impl CellMatcher<'_> {
     #[inline(always)]
     pub fn collect<E: InstructionSet>(
         &self,
+        engine: E,
         cells: &mut ChunkCells,
         (column, row): (usize, usize),
         at: usize,
@@ -85,16 +81,15 @@ impl CellMatcher<'_> {
     ) {
         cells.origin = ((column * CELL) as i32, (row * CELL) as i32);
         for lane in 0..count {
-            let mut samples = load_current::<E, CELL, REGISTERS>(self.current, cells.origin(lane));
+            let mut samples = load_current::<E, CELL, REGISTERS>(engine, self.current, cells.origin(lane));
             match self.brightness {
                 Brightness::OfEachVector(sums) => cells.sums[lane] = sums[at + lane].into(),
                 Brightness::OfEachCell(offsets) => {
-                    samples = darkened::<E, REGISTERS>(samples, offsets[at + lane].into())
+                    samples = darkened(engine, samples, offsets[at + lane].into())
                 }
             }
             for (samples, to) in samples.into_iter().zip(&mut cells.samples.0[lane]) {
-                // SAFETY: an engine exists, so that the CPU has its instructions.
-                unsafe { samples.store(to) };
+                samples.store(to);
             }
         }
     }
@@ -104,20 +99,21 @@ impl CellMatcher<'_> {
     #[inline(always)]
     pub fn cost<E: InstructionSet, const IS_EVEN: bool>(
         &self,
+        engine: E,
         cells: &ChunkCells,
         lane: usize,
         vector: (i32, i32),
     ) -> u32 {
-        let samples = cells.samples::<E>(lane);
+        let samples = cells.samples(engine, lane);
         let matched = match IS_EVEN {
-            true => self.reference.load_half::<E, CELL, REGISTERS>(cells.origin(lane), vector),
-            false => self.reference.load::<E, CELL, REGISTERS>(cells.origin(lane), vector),
+            true => self.reference.load_half::<E, CELL, REGISTERS>(engine, cells.origin(lane), vector),
+            false => self.reference.load::<E, CELL, REGISTERS>(engine, cells.origin(lane), vector),
         };
         match self.brightness {
-            Brightness::OfEachCell(_) => self.difference::<E, REGISTERS>(samples, matched),
+            Brightness::OfEachCell(_) => self.difference(engine, samples, matched),
             Brightness::OfEachVector(_) => {
-                let offset = offset::<E>(cells.sums[lane], matched);
-                self.difference::<E, REGISTERS>(darkened::<E, REGISTERS>(samples, offset), matched)
+                let offset = offset(engine, cells.sums[lane], matched);
+                self.difference(engine, darkened(engine, samples, offset), matched)
                     + OFFSET_PENALTY * offset.unsigned_abs()
             }
         }
@@ -140,15 +136,26 @@ impl CellMatcher<'_> {
 
     /// How much brighter a cell is than the reference at any vector, within what is compensated.
     #[inline(always)]
-    pub fn offset<E: InstructionSet>(&self, cells: &ChunkCells, lane: usize, vector: (i32, i32)) -> i32 {
+    pub fn offset<E: InstructionSet>(
+        &self,
+        engine: E,
+        cells: &ChunkCells,
+        lane: usize,
+        vector: (i32, i32),
+    ) -> i32 {
         let vector = self.reference.near(cells.origin(lane), vector);
-        offset::<E>(cells.sums[lane], self.reference.load::<E, CELL, REGISTERS>(cells.origin(lane), vector))
+        offset(
+            engine,
+            cells.sums[lane],
+            self.reference.load::<E, CELL, REGISTERS>(engine, cells.origin(lane), vector),
+        )
     }
 
     /// The cost of any `vector` for a small cell at `origin`, a part of the cell whose values have the index `at`.
     #[inline(always)]
     pub fn cost_of_small_cell<E: InstructionSet>(
         &self,
+        engine: E,
         origin: (i32, i32),
         at: usize,
         vector: (i32, i32),
@@ -157,59 +164,58 @@ impl CellMatcher<'_> {
             Brightness::OfEachVector(_) => 0,
             Brightness::OfEachCell(offsets) => offsets[at].into(),
         };
-        let samples = load_current::<E, 4, 1>(self.current, origin);
-        let matched = self.reference.load::<E, 4, 1>(origin, self.reference.near(origin, vector));
-        self.difference::<E, 1>(darkened::<E, 1>(samples, offset), matched)
+        let samples = load_current::<E, 4, 1>(engine, self.current, origin);
+        let matched = self.reference.load::<E, 4, 1>(engine, origin, self.reference.near(origin, vector));
+        self.difference(engine, darkened(engine, samples, offset), matched)
     }
 
     /// The sum of absolute differences, each at most the cut.
     #[inline(always)]
-    fn difference<E: InstructionSet, const N: usize>(&self, a: [E::Samples; N], b: [E::Samples; N]) -> u32 {
-        // SAFETY: an engine exists, so that the CPU has its instructions.
-        unsafe {
-            let zero = E::Samples::zero();
-            let mut sums = zero;
-            if self.cut == u8::MAX {
-                for n in 0..N {
-                    sums = Register::add_differences(sums, a[n], b[n]);
-                }
-            } else {
-                let cut = E::Samples::all(self.cut);
-                for n in 0..N {
-                    sums = Register::add_differences(sums, a[n].cut_differences(b[n], cut), zero);
-                }
+    fn difference<E: InstructionSet, const N: usize>(
+        &self,
+        engine: E,
+        a: [Samples<E>; N],
+        b: [Samples<E>; N],
+    ) -> u32 {
+        let zero = Samples::zero(engine);
+        let mut sums = zero;
+        if self.cut == u8::MAX {
+            for n in 0..N {
+                sums = sums.plus_differences(a[n], b[n]);
             }
-            sums.total()
+        } else {
+            let cut = Samples::all(engine, self.cut);
+            for n in 0..N {
+                sums = sums.plus_differences(a[n].cut_differences(b[n], cut), zero);
+            }
         }
+        sums.total()
     }
 }
 
 /// How much brighter a cell with this sum is than the samples that it is compared with.
 #[inline(always)]
-fn offset<E: InstructionSet>(sum: i32, matched: CellSamples<E>) -> i32 {
-    // SAFETY: an engine exists, so that the CPU has its instructions.
-    let other = unsafe {
-        let zero = E::Samples::zero();
-        let mut sums = zero;
-        for samples in matched {
-            sums = Register::add_differences(sums, samples, zero);
-        }
-        sums.total()
-    };
-    ((sum - other as i32 + 32) >> 6).clamp(-MOST_OFFSET, MOST_OFFSET)
+fn offset<E: InstructionSet>(engine: E, sum: i32, matched: CellSamples<E>) -> i32 {
+    let zero = Samples::zero(engine);
+    let mut sums = zero;
+    for samples in matched {
+        sums = sums.plus_differences(samples, zero);
+    }
+    ((sum - sums.total() as i32 + 32) >> 6).clamp(-MOST_OFFSET, MOST_OFFSET)
 }
 
 /// `samples` minus `offset`, clipped.
 #[inline(always)]
-fn darkened<E: InstructionSet, const N: usize>(mut samples: [E::Samples; N], offset: i32) -> [E::Samples; N] {
-    // SAFETY: an engine exists, so that the CPU has its instructions.
-    unsafe {
-        // One of the two is zero.
-        let darker = E::Samples::all(offset.max(0) as u8);
-        let brighter = E::Samples::all((-offset).max(0) as u8);
-        for samples in &mut samples {
-            *samples = samples.plus(brighter).minus(darker);
-        }
+fn darkened<E: InstructionSet, const N: usize>(
+    engine: E,
+    mut samples: [Samples<E>; N],
+    offset: i32,
+) -> [Samples<E>; N] {
+    // One of the two is zero.
+    let darker = Samples::all(engine, offset.max(0) as u8);
+    let brighter = Samples::all(engine, (-offset).max(0) as u8);
+    for samples in &mut samples {
+        *samples = samples.plus(brighter).minus(darker);
     }
     samples
 }

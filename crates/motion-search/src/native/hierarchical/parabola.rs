@@ -15,7 +15,7 @@ const ARM: i32 = 2;
 
 /// Fits the parabolas of the cells of `row`.
 #[inline(always)]
-pub fn fit_row<E: InstructionSet>(search: &LevelSearch<'_>, rows: &mut FieldRows<'_>, row: usize) {
+pub fn fit_row<E: InstructionSet>(engine: E, search: &LevelSearch<'_>, rows: &mut FieldRows<'_>, row: usize) {
     let (matcher, grid) = (&search.matcher, search.rules.grid);
     let cells = &rows.cells[rows.chunks(&grid, row)];
     for ((column, count), cells) in grid.chunks().zip(cells) {
@@ -24,7 +24,7 @@ pub fn fit_row<E: InstructionSet>(search: &LevelSearch<'_>, rows: &mut FieldRows
         let (mut before, mut after) = ([[0; LANES]; 2], [[0; LANES]; 2]);
         for lane in 0..count {
             let (x, y) = (i32::from(vectors[0][to + lane]), i32::from(vectors[1][to + lane]));
-            let cost = |x, y| matcher.cost::<E, false>(cells, lane, (x, y)) as i32;
+            let cost = |x, y| matcher.cost::<E, false>(engine, cells, lane, (x, y)) as i32;
             (before[0][lane], after[0][lane]) = (cost(x - ARM, y), cost(x + ARM, y));
             (before[1][lane], after[1][lane]) = (cost(x, y - ARM), cost(x, y + ARM));
         }

@@ -113,7 +113,7 @@ impl SmallCells<'_> {
 
     /// Of the vectors of the four nearest cells, the one that agrees best with the samples and with these vectors.
     #[inline(always)]
-    fn best_of_nearest<E: InstructionSet>(&self, (column, row): (usize, usize)) -> [i32; 2] {
+    fn best_of_nearest<E: InstructionSet>(&self, engine: E, (column, row): (usize, usize)) -> [i32; 2] {
         let nearest = nearest_cells(self.grid, (column, row));
         let mean = self.small_facts.means[self.small_grid.at(column, row)];
         let cell = self.grid.at(parent(column, self.grid.columns), parent(row, self.grid.rows));
@@ -138,7 +138,7 @@ impl SmallCells<'_> {
             }
             let quarters = vectors[k].map(|component| divided(component, QUARTER));
             let origin = ((column * SMALL_CELL) as i32, (row * SMALL_CELL) as i32);
-            let cost = self.matcher.cost_of_small_cell::<E>(origin, cell, (quarters[0], quarters[1]));
+            let cost = self.matcher.cost_of_small_cell(engine, origin, cell, (quarters[0], quarters[1]));
             energy += COST_WEIGHT * cost as i32;
             if energy < best.0 {
                 best = (energy, vectors[k]);
@@ -173,12 +173,12 @@ struct BestOfNearest<'a> {
 
 impl<E: InstructionSet> Work<E> for BestOfNearest<'_> {
     #[inline(always)]
-    fn run(self, _: E) {
+    fn run(self, engine: E) {
         let Self { search, band: RoundBand { grid, first, to: [x, y], .. } } = self;
         for row in 0..x.len() / grid.pitch {
             for column in 0..grid.columns {
                 let to = row * grid.pitch + CellGrid::column(column);
-                [x[to], y[to]] = search.best_of_nearest::<E>((column, first + row));
+                [x[to], y[to]] = search.best_of_nearest(engine, (column, first + row));
             }
         }
     }

@@ -4,9 +4,8 @@
 use crate::native::hierarchical::candidates::{COST_WEIGHT, LaneCandidates, MOST, Rank, STARTS, UNKNOWN};
 use crate::native::hierarchical::grid::LANES;
 use crate::native::hierarchical::level_search::{Coarser, LevelSearch};
-use crate::native::hierarchical::matching::{CellMatcher, ChunkCells};
+use crate::native::hierarchical::matching::ChunkCells;
 use crate::native::hierarchical::rows::FieldRows;
-use crate::native::hierarchical::rules::LevelRules;
 use motion_base::hierarchy::COARSEST_RANGE;
 use motion_base::memory::{chunk, chunk_mut};
 use motion_base::simd::InstructionSet;
@@ -33,12 +32,12 @@ pub fn start_row<E: InstructionSet>(
         chunk_mut::<u8, LANES>(rows.moved[0], to).fill(1);
         let cells = &mut rows.cells[chunks.start + index];
         let starts = &mut rows.starts[chunks.start + index];
-        matcher.collect::<E>(cells, cell, grid.at(column, row), count);
+        matcher.collect(engine, cells, cell, grid.at(column, row), count);
         let [x, y] = &mut rows.vectors[0];
         let Some(coarser) = search.coarser else {
             starts.costs = [[UNKNOWN; LANES]; STARTS];
             for lane in 0..count {
-                let (vector, cost) = best_of_window::<E>(matcher, rules, (cells, lane), (column + lane, row));
+                let (vector, cost) = best_of_window(engine, search, (cells, lane), (column + lane, row));
                 (x[to + lane], y[to + lane]) = vector;
                 rows.costs[to + lane] = cost as u16;
             }
@@ -70,16 +69,17 @@ pub fn start_row<E: InstructionSet>(
 /// The best vector of the window for a cell, with its cost.
 #[inline(always)]
 fn best_of_window<E: InstructionSet>(
-    matcher: &CellMatcher<'_>,
-    rules: &LevelRules,
+    engine: E,
+    search: &LevelSearch<'_>,
     (cells, lane): (&ChunkCells, usize),
     cell: (usize, usize),
 ) -> ((i16, i16), u32) {
+    let LevelSearch { rules, matcher, .. } = search;
     let mut best = (u32::MAX, (0, 0), 0);
     for y in -COARSEST_RANGE..=COARSEST_RANGE {
         for x in -COARSEST_RANGE..=COARSEST_RANGE {
             let vector = rules.clamped(cell, (SAMPLE * x, SAMPLE * y));
-            let cost = matcher.cost::<E, true>(cells, lane, vector);
+            let cost = matcher.cost::<E, true>(engine, cells, lane, vector);
             let length = vector.0.unsigned_abs() + vector.1.unsigned_abs();
             let energy = COST_WEIGHT * cost + LENGTH_WEIGHT * length;
             if energy < best.0 {

@@ -9,8 +9,7 @@ use motion_base::memory::chunk;
 use motion_base::pyramid::half_samples::{clip, six_taps, six_taps_of_sums, wide};
 use motion_base::pyramid::planes::LevelFrame;
 use motion_base::pyramid::quarter_samples::{load_current, load_square};
-use motion_base::simd::InstructionSet;
-use motion_base::simd::register::{Register, SampleRegister};
+use motion_base::simd::{InstructionSet, Samples};
 
 /// Samples that a filter reads before and after a point.
 const BEFORE: usize = 2;
@@ -26,22 +25,21 @@ type Square = [u8; CELL * PITCH];
 /// The sum of absolute differences of `W` × `W` samples of `current` at `at` and of `reference` at any `vector`.
 #[inline(always)]
 pub fn sum_of_differences<E: InstructionSet, const W: usize, const N: usize>(
+    engine: E,
     current: &LevelFrame,
     reference: &LevelFrame,
     at: (i32, i32),
     vector: (i32, i32),
 ) -> u32 {
-    let samples = load_current::<E, W, N>(current, current.layout.near(at.0, at.1));
+    let samples = load_current::<E, W, N>(engine, current, current.layout.near(at.0, at.1));
     let matched = square::<W>(reference, at, vector);
-    // SAFETY: an engine exists, so that the CPU has its instructions, and a square has at least W rows of W samples.
-    unsafe {
-        let matched = load_square::<E, W, N>(matched.as_ptr(), PITCH);
-        let mut sums = E::Samples::zero();
-        for n in 0..N {
-            sums = Register::add_differences(sums, samples[n], matched[n]);
-        }
-        sums.total()
+    // SAFETY: a square has at least W rows of W samples.
+    let matched = unsafe { load_square::<E, W, N>(engine, matched.as_ptr(), PITCH) };
+    let mut sums = Samples::zero(engine);
+    for n in 0..N {
+        sums = sums.plus_differences(samples[n], matched[n]);
     }
+    sums.total()
 }
 
 /// The samples at `vector` from `(x, y)`, of which the first `W` rows and columns count.

@@ -136,7 +136,7 @@ impl<E: InstructionSet> Work<E> for Wave<'_> {
                 match stage {
                     0 => start_row(engine, search, candidates, rows, row),
                     _ if stage > search.rules.iterations => {
-                        fit_row::<E>(search, rows, row);
+                        fit_row(engine, search, rows, row);
                         continue;
                     }
                     _ => iterate_row(engine, search, candidates, rows, (stage, row)),

@@ -1,12 +1,11 @@
 //! Computes the samples of levels, and those between them.
 
-use rayon::prelude::*;
-
 use crate::FrameView;
 use crate::pyramid::filters::{halve_row, interpolate_row, repeat_ends, smooth_row, span_row};
 use crate::pyramid::planes::{ABOVE, BELOW, LevelFrame, LevelLayout, SIDE};
 use crate::pyramid::strips::{ADVANCE, HalfSamples};
 use crate::simd::{InstructionSet, Instructions, Work};
+use crate::threads::each_band;
 
 /// Samples that a task writes: with fewer, starting the task costs more than it saves.
 const SAMPLES_A_TASK: usize = 1 << 16;
@@ -48,8 +47,7 @@ impl LevelFrame {
         let (layout, rows_a_task) = (self.layout, self.rows_a_task());
         let samples = self.samples_mut();
         let inside = &mut samples[ABOVE * layout.pitch..][..layout.height * layout.pitch];
-        let bands = inside.par_chunks_mut(layout.pitch * rows_a_task).enumerate();
-        bands.for_each(|(band, rows)| write(band * rows_a_task, rows, &layout));
+        each_band(inside, layout.pitch * rows_a_task, &|band, rows| write(band * rows_a_task, rows, &layout));
         let row = |y: usize| y * layout.pitch..(y + 1) * layout.pitch;
         let last = ABOVE + layout.height - 1;
         (0..ABOVE).for_each(|y| samples.copy_within(row(ABOVE), row(y).start));
@@ -61,7 +59,7 @@ impl HalfSamples {
     /// Computes those of `frame`.
     pub fn fill(&mut self, instructions: Instructions, frame: &LevelFrame) {
         let length = Self::strip_length(&self.layout);
-        self.samples_mut().par_chunks_mut(length).enumerate().for_each(|(index, strip)| {
+        each_band(self.samples_mut(), length, &|index, strip| {
             instructions.run(InterpolatedStrip { frame, column: index * ADVANCE, strip });
         });
     }

@@ -1,0 +1,230 @@
+//! Registers that only a value of an [`InstructionSet`] makes: where there is one, the CPU has its instructions, so that what
+//! is computed with them is safe. What the instruction sets make of these functions is in [`register`](super::register).
+//!
+//! Where a function stands for one instruction, or is made around one, its documentation names that of x86; others have the
+//! same under another name.
+
+use crate::simd::InstructionSet;
+use crate::simd::register::{Register, SampleRegister, WordRegister};
+
+/// The value of an expression that calls functions of registers.
+macro_rules! proven {
+    ($value:expr) => {
+        // SAFETY: the CPU has the instructions of `E`: an engine is given, or was given for the register. Memory that is
+        // read is an argument, or what the caller promises.
+        unsafe { $value }
+    };
+}
+
+/// 16 samples, or partial sums of differences.
+#[derive(Clone, Copy)]
+pub struct Samples<E: InstructionSet>(E::Samples);
+
+impl<E: InstructionSet> Samples<E> {
+    /// All zero.
+    #[inline(always)]
+    pub fn zero(_: E) -> Self {
+        Self(proven!(E::Samples::zero()))
+    }
+
+    /// 16 times `sample`.
+    #[inline(always)]
+    pub fn all(_: E, sample: u8) -> Self {
+        Self(proven!(E::Samples::all(sample)))
+    }
+
+    /// These samples.
+    #[inline(always)]
+    pub fn load(_: E, samples: &[u8; 16]) -> Self {
+        Self(proven!(E::Samples::load(samples.as_ptr())))
+    }
+
+    /// The samples of `16 / W` rows of `W` samples each, which are `pitch` apart; `W` is 4, 8 or 16.
+    ///
+    /// # Safety
+    /// The rows must be readable.
+    #[inline(always)]
+    pub unsafe fn load_rows<const W: usize>(_: E, samples: *const u8, pitch: usize) -> Self {
+        Self(proven!(E::Samples::load_rows::<W>(samples, pitch)))
+    }
+
+    /// Writes the samples.
+    #[inline(always)]
+    pub fn store(self, to: &mut [u8; 16]) {
+        proven!(self.0.store(to));
+    }
+
+    /// The sums plus the absolute differences of the samples of `a` and `b`, by `PSADBW`.
+    #[inline(always)]
+    pub fn plus_differences(self, a: Self, b: Self) -> Self {
+        Self(proven!(Register::add_differences(self.0, a.0, b.0)))
+    }
+
+    /// The total of partial sums.
+    #[inline(always)]
+    pub fn total(self) -> u32 {
+        proven!(self.0.total())
+    }
+
+    /// The totals of [`Self::plus_differences`], of the first eight samples and of the last eight, in two registers.
+    #[inline(always)]
+    pub fn half_totals([first, second]: [Self; 2]) -> [u32; 4] {
+        proven!(SampleRegister::half_totals([first.0, second.0]))
+    }
+
+    /// The averages of the samples, halves rounded up: `PAVGB`.
+    #[inline(always)]
+    pub fn average(self, other: Self) -> Self {
+        Self(proven!(self.0.average(other.0)))
+    }
+
+    /// The sums of the samples, at most 255: `PADDUSB`.
+    #[inline(always)]
+    pub fn plus(self, other: Self) -> Self {
+        Self(proven!(self.0.plus(other.0)))
+    }
+
+    /// The samples minus those of `other`, at least 0: `PSUBUSB`.
+    #[inline(always)]
+    pub fn minus(self, other: Self) -> Self {
+        Self(proven!(self.0.minus(other.0)))
+    }
+
+    /// The larger of two samples each.
+    #[inline(always)]
+    pub fn largest(self, other: Self) -> Self {
+        self.minus(other).plus(other)
+    }
+
+    /// The absolute differences of the samples, at most `most`.
+    #[inline(always)]
+    pub fn cut_differences(self, other: Self, most: Self) -> Self {
+        Self(proven!(self.0.cut_differences(other.0, most.0)))
+    }
+
+    /// The first eight samples, and eight from the fifth on.
+    #[inline(always)]
+    pub fn overlap(self) -> Self {
+        Self(proven!(self.0.overlap()))
+    }
+
+    /// The samples as numbers: `PMOVZXBW`.
+    #[inline(always)]
+    pub fn widen(self) -> Words<E> {
+        Words(proven!(E::Words::widen(self.0)))
+    }
+}
+
+/// 16 numbers of 16 bits: samples, and what is computed from them.
+#[derive(Clone, Copy)]
+pub struct Words<E: InstructionSet>(E::Words);
+
+impl<E: InstructionSet> Words<E> {
+    /// 16 times `number`.
+    #[inline(always)]
+    pub fn all(_: E, number: u16) -> Self {
+        Self(proven!(E::Words::all(number)))
+    }
+
+    /// These numbers.
+    #[inline(always)]
+    pub fn load(_: E, numbers: &[u16; 16]) -> Self {
+        Self(proven!(E::Words::load(numbers)))
+    }
+
+    /// 16 times `number`, whatever the numbers are: the register proves the instructions where no engine is at hand.
+    #[inline(always)]
+    pub fn filled(self, number: u16) -> Self {
+        Self(proven!(E::Words::all(number)))
+    }
+
+    /// The numbers, at most 255, as samples: `PACKUSWB`.
+    #[inline(always)]
+    pub fn narrow(self) -> Samples<E> {
+        Samples(proven!(self.0.narrow()))
+    }
+
+    /// The sums, wrapping.
+    #[inline(always)]
+    pub fn plus(self, other: Self) -> Self {
+        Self(proven!(self.0.plus(other.0)))
+    }
+
+    /// The differences, wrapping.
+    #[inline(always)]
+    pub fn minus(self, other: Self) -> Self {
+        Self(proven!(self.0.minus(other.0)))
+    }
+
+    /// The lower 16 bits of the products: `PMULLW`.
+    #[inline(always)]
+    pub fn times(self, other: Self) -> Self {
+        Self(proven!(self.0.times(other.0)))
+    }
+
+    /// The smaller of two numbers each, with signs: `PMINSW`.
+    #[inline(always)]
+    pub fn least(self, other: Self) -> Self {
+        Self(proven!(self.0.least(other.0)))
+    }
+
+    /// The larger of two numbers each, with signs: `PMAXSW`.
+    #[inline(always)]
+    pub fn largest(self, other: Self) -> Self {
+        Self(proven!(self.0.largest(other.0)))
+    }
+
+    /// The numbers divided by `2^SHIFT` and rounded; with what is added for that, they are at most 2^16 - 1.
+    #[inline(always)]
+    pub fn round<const SHIFT: i32>(self) -> Self {
+        Self(proven!(self.0.round::<SHIFT>()))
+    }
+
+    /// The numbers of both in turn: `PUNPCKLWD` and `PUNPCKHWD`.
+    #[inline(always)]
+    pub fn interleave(self, other: Self) -> [Self; 2] {
+        let [low, high] = proven!(self.0.interleave(other.0));
+        [Self(low), Self(high)]
+    }
+
+    /// The upper 16 bits of the products of numbers without signs: `PMULHUW`.
+    #[inline(always)]
+    pub fn upper_product(self, other: Self) -> Self {
+        Self(proven!(self.0.upper_product(other.0)))
+    }
+
+    /// The sums plus the products of numbers with signs, those of two neighbours added, in 32 bits: `PMADDWD`, then `PADDD`.
+    #[inline(always)]
+    pub fn plus_pairs(self, numbers: Self, others: Self) -> Self {
+        Self(proven!(E::Words::add_pairs(self.0, numbers.0, others.0)))
+    }
+
+    /// Sums of [`Self::plus_pairs`].
+    #[inline(always)]
+    pub fn pairs(self) -> [u32; 8] {
+        proven!(self.0.pairs())
+    }
+
+    /// `sums` plus the products of numbers below 2^15, in 32 bits, by `PMADDWD`. The order of the products depends on the
+    /// instruction set: [`Self::quotients`] undoes it.
+    #[inline(always)]
+    pub fn add_products([low, high]: [Self; 2], numbers: Self, weights: Self) -> [Self; 2] {
+        let [low, high] = proven!(E::Words::add_products([low.0, high.0], numbers.0, weights.0));
+        [Self(low), Self(high)]
+    }
+
+    /// `(sums[i] + 2 * totals[i]) / (4 * totals[i])`, of sums of [`Self::add_products`]: by `DIVPS`, as both numbers are below
+    /// 2^24.
+    #[inline(always)]
+    pub fn quotients([low, high]: [Self; 2], totals: Self) -> Self {
+        Self(proven!(E::Words::quotients([low.0, high.0], totals.0)))
+    }
+
+    /// `(numbers[0] * weights[0] + … + numbers[3] * weights[3] + 2^(shift - 1)) >> shift`, in 32 bits, of numbers below 2^15,
+    /// by `PMADDWD`. `weights` are interleaved: the first two, and the others.
+    #[inline(always)]
+    pub fn weighted_mean([a, b, c, d]: [Self; 4], [first, second]: &[[Self; 2]; 2], shift: u32) -> Self {
+        let weights = [[first[0].0, first[1].0], [second[0].0, second[1].0]];
+        Self(proven!(E::Words::weighted_mean([a.0, b.0, c.0, d.0], &weights, shift)))
+    }
+}

@@ -42,7 +42,7 @@ fn beside_bar(place: Place, luma: f64) -> f64 {
     match (place.x < 104, place.plane) {
         (true, 0) => luma,
         (true, _) => 128.0,
-        (false, _) => 120.0 + if place.x / 8 % 3 == 0 { 3.0 } else { 9.0 } * noise(place),
+        (false, _) => 120.0 + if (place.x / 8).is_multiple_of(3) { 3.0 } else { 9.0 } * noise(place),
     }
 }
 

@@ -148,7 +148,7 @@ fn two_processes_on_one_device_both_get_on() {
 }
 
 /// The names of this process's threads.
-fn threads() -> Vec<String> {
+pub fn threads() -> Vec<String> {
     let tasks = std::fs::read_dir("/proc/self/task").expect("Linux");
     let name = |task: std::fs::DirEntry| std::fs::read_to_string(task.path().join("comm")).ok();
     tasks.filter_map(|task| name(task.ok()?)).map(|name| name.trim().to_owned()).collect()

@@ -16,11 +16,15 @@ use serde::{Deserialize, Serialize};
 use super::cases::LIMIT;
 use super::layer::Layer;
 use crate::launched::fault_layer;
+use crate::sharing::threads;
 
 /// Frames of a stream.
 pub const FRAMES: usize = 6;
 
 const SIZE: (usize, usize) = (64, 48);
+
+/// How long threads that outlive a pipeline may take to end.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What begins a line of the worker.
 const MARK: &str = "outcome: ";
@@ -214,6 +218,8 @@ pub fn frame(time: usize, left: &Arc<()>) -> gst::Buffer {
 
 /// Runs the pipeline, from its start to when it is gone.
 fn stream(layer: &Layer, run: &Run) -> Outcome {
+    // Else a thread of the run before might make the call that fails.
+    wait_until(|| !is_opencl_called(), PATIENCE);
     let (start, live, left) = (Instant::now(), layer.live(), Arc::new(()));
     let panics = PANICS.load(Ordering::Relaxed);
     let (width, height) = SIZE;
@@ -249,12 +255,10 @@ fn stream(layer: &Layer, run: &Run) -> Outcome {
     drop((sink, source, pipeline));
     bus.set_flushing(true);
     let (fired, at) = layer.fired();
-    // Threads of devices end by themselves, unless a call hangs: then all is left. Fewer objects than at the start are there if
-    // a thread of the run before still opened its device then.
-    let until = Instant::now() + Duration::from_secs(if run.is_endless() { 0 } else { 60 });
-    while (layer.live() > live || Arc::strong_count(&left) > 1) && Instant::now() < until {
-        thread::sleep(Duration::from_millis(1));
-    }
+    // What calls OpenCL ends by itself, unless a call hangs: then all is left.
+    let limit = if run.is_endless() { Duration::ZERO } else { PATIENCE };
+    let has_ended = || !is_opencl_called() && layer.live() <= live && Arc::strong_count(&left) == 1;
+    wait_until(has_ended, limit);
     (outcome.objects_left, outcome.frames_left) = (layer.live() - live, Arc::strong_count(&left) - 1);
     let mut calls: Vec<String> = (0..layer.calls()).map_while(|number| layer.call(number)).collect();
     let last = end.lock().expect("no panic").unwrap_or(calls.len()).min(calls.len());
@@ -273,6 +277,21 @@ fn stream(layer: &Layer, run: &Run) -> Outcome {
     // What was held up goes on.
     layer.set("");
     outcome
+}
+
+/// Whether there is a thread that opens a device, compiles for it or gives it work. Such a thread may outlive its pipeline.
+fn is_opencl_called() -> bool {
+    // Linux keeps the first 15 bytes of a name.
+    let calling = ["motion-opening", "motion-device-", "motion-compiler"];
+    threads().iter().any(|name| calling.iter().any(|calling| name.starts_with(calling)))
+}
+
+/// Waits until `is_so`, at most so long.
+fn wait_until(is_so: impl Fn() -> bool, limit: Duration) {
+    let until = Instant::now() + limit;
+    while !is_so() && Instant::now() < until {
+        thread::sleep(Duration::from_millis(1));
+    }
 }
 
 /// The number of calls before the end of the stream came to the element.

@@ -44,7 +44,7 @@ pub enum InterpolationError {
     #[error(transparent)]
     Device(#[from] EstimateError),
     /// Frames that were loaded before others are not kept.
-    #[error("frames between earlier frames are made with quality=high only")]
+    #[error("frames between earlier frames are made in high quality only")]
     Pair,
 }
 

@@ -1,6 +1,8 @@
-//! The definition of made frames in plain loops, a sample at a time. All other code makes the same frames.
+//! The definition of made frames in plain loops, a sample at a time. All other code makes the same frames. It shares with that
+//! only numbers, the types of what goes in and comes out, and the check of the format of planes.
 
 mod searched;
+mod sizes;
 mod small_objects;
 mod weighted;
 
@@ -9,8 +11,7 @@ pub use small_objects::{correct, draw};
 
 use super::rules::{
     BLOCK, CHROMA_COST, HalfVector, LEAST_OVERLAP, LONGEST, MOST_BEYOND, MOST_DIFFERENCE, MOTION_COST,
-    SMOOTHNESS, STILL_DETAIL, STILL_DIFFERENCE, STILL_SAMPLES, TOLERANCE, block_of, check_field, grid,
-    halved, halvings, is_like_luma,
+    SMOOTHNESS, STILL_DETAIL, STILL_DIFFERENCE, STILL_SAMPLES, TOLERANCE,
 };
 use super::{FrameFormat, FrameQuality, Phase};
 use crate::compensation::Sampling;
@@ -18,11 +19,13 @@ use motion_base::{Frame, FrameView, Grid, MotionVector};
 use motion_search::estimator::oracle::eight_bits;
 use motion_search::estimator::oracle::interpolation::Interpolated;
 use motion_search::scenes::oracle::halved_frame;
+pub(crate) use sizes::halvings_to;
+use sizes::{block_sides, grid, halvings, is_like_luma, searched_grid};
 
 /// The frame that is searched in place of a luma plane: its [eight bits](motion_base::SampleFormat::eight_bits), at
 /// half the size as often as it takes.
 pub fn search_frame(luma: &FrameView<'_>) -> Frame {
-    halved_frame(luma, halvings(luma.width(), luma.height()))
+    halved_frame(luma, halvings(luma.size()))
 }
 
 /// The planes of the frame at `phase` between the planes of `previous` and `next`, luma first, sampled as `samplings`
@@ -82,7 +85,9 @@ fn make(
     let size = format.size;
     let mut fields = vec![field];
     fields.extend(neighbours.map(|neighbours| neighbours.fields).into_iter().flatten());
-    fields.iter().try_for_each(|field| check_field(size, field)).expect("fields of search frames");
+    for field in &fields {
+        assert_eq!(field.len(), searched_grid(size).blocks(), "a field of search frames");
+    }
     let searched = |luma| Interpolated::new(&eight_bits(luma).view());
     let luma = [&previous[0], &next[0]].map(searched);
     let luma = luma.each_ref();
@@ -106,7 +111,7 @@ fn make(
     });
     match quality {
         FrameQuality::Fast => {
-            let grid = grid(size.0, size.1);
+            let grid = grid(size);
             pairs.map(|planes| compensate(&planes, grid, &vectors)).collect()
         }
         FrameQuality::Balanced | FrameQuality::High => {
@@ -121,8 +126,8 @@ fn make(
 }
 
 /// The blocks of a frame: column and row, row by row.
-fn blocks((width, height): (usize, usize)) -> impl Iterator<Item = (usize, usize)> + Clone {
-    let grid = grid(width, height);
+fn blocks(size: (usize, usize)) -> impl Iterator<Item = (usize, usize)> + Clone {
+    let grid = grid(size);
     (0..grid.rows).flat_map(move |row| (0..grid.columns).map(move |column| (column, row)))
 }
 
@@ -152,10 +157,23 @@ impl PairTime {
     /// Where a vector of the pair starts in the first frame and ends in the second on an axis, in quarter luma samples from the
     /// place that it is for.
     fn ends(self, length: i16) -> [i32; 2] {
-        let length_of_interval = 2 * i32::from(length);
-        let start = i32::from(self.phase.start(length)) - self.later * length_of_interval;
+        let (quarters, length_of_interval) = (2 * i64::from(length), 2 * i32::from(length));
+        // The part of the way that is gone at the phase; halves are rounded up.
+        let gone = rounded(quarters * i64::from(self.phase.numerator()), self.phase.denominator().into());
+        let start = -(gone as i32) - self.later * length_of_interval;
         [start, start + length_of_interval]
     }
+}
+
+/// `dividend / divisor` as a whole number; halves are rounded up.
+fn rounded(dividend: i64, divisor: i64) -> i64 {
+    (2 * dividend + divisor).div_euclid(2 * divisor)
+}
+
+/// The weight of the previous frame at `phase`, of 64.
+fn previous_weight(phase: Phase) -> u32 {
+    let (numerator, denominator) = (i64::from(phase.numerator()), i64::from(phase.denominator()));
+    rounded(64 * (denominator - numerator), denominator) as u32
 }
 
 /// A vector that was found in frames halved so often, in 1/32 sample of these, in half samples of the frame; halves are rounded
@@ -176,10 +194,10 @@ fn differ(one: HalfVector, other: HalfVector) -> u32 {
 }
 
 /// For each block the vector of a pair of frames that goes through it at `time`.
-fn project((width, height): (usize, usize), field: &[MotionVector], time: PairTime) -> Vec<HalfVector> {
-    let halvings = halvings(width, height);
-    let columns = halved(width, halvings).div_ceil(BLOCK);
-    let sources = blocks((width, height)).map(|(column, row)| {
+fn project(size: (usize, usize), field: &[MotionVector], time: PairTime) -> Vec<HalfVector> {
+    let halvings = halvings(size);
+    let columns = searched_grid(size).columns;
+    let sources = blocks(size).map(|(column, row)| {
         let found = field[(row >> halvings) * columns + (column >> halvings)];
         let vector = in_half_samples(found, halvings);
         // Where the block of the first frame is at the time, in whole samples.
@@ -187,7 +205,7 @@ fn project((width, height): (usize, usize), field: &[MotionVector], time: PairTi
         (found.cost, vector, (moved(column, vector.x), moved(row, vector.y)))
     });
     let sources: Vec<_> = sources.collect();
-    let projected = blocks((width, height)).zip(&sources).map(|((column, row), (_, own, _))| {
+    let projected = blocks(size).zip(&sources).map(|((column, row), (_, own, _))| {
         let shared = |at: i32, block: usize| (BLOCK as i32 - (at - (BLOCK * block) as i32).abs()).max(0);
         let covering =
             sources.iter().filter(|(_, _, (x, y))| shared(*x, column) * shared(*y, row) >= LEAST_OVERLAP);
@@ -205,7 +223,7 @@ fn choose(
     projected: &[Vec<HalfVector>],
     time: PairTime,
 ) -> Vec<HalfVector> {
-    let grid = grid(luma[0].size().0, luma[0].size().1);
+    let grid = grid(luma[0].size());
     let best = |(column, row): (usize, usize)| {
         if stands_still(luma, (BLOCK * column) as i32, (BLOCK * row) as i32) {
             return HalfVector::default();
@@ -351,7 +369,7 @@ impl PlanePair<'_> {
                     let (least, largest) = (own[0].min(own[1]).min(other), own[0].max(own[1]).max(other));
                     sample.clamp(least.saturating_sub(limit), largest + limit)
                 };
-                let weight = phase.previous_weight();
+                let weight = previous_weight(phase);
                 let both = weight * within(start, end) + (64 - weight) * within(end, start);
                 [both, 64 * start, 64 * end]
             }
@@ -370,7 +388,7 @@ impl PlanePair<'_> {
 /// A plane of the frame at `phase`: each sample is predicted by the vectors of the four blocks whose centres are
 /// nearest, weighted by their windows.
 fn compensate(planes: &PlanePair<'_>, grid: Grid, vectors: &[HalfVector]) -> Frame {
-    let (block_width, block_height) = block_of(planes.sampling);
+    let (block_width, block_height) = block_sides(planes.sampling);
     let shift = 6 + (4 * block_width * block_height).ilog2();
     planes.made(|(x, y), component| {
         // Between the centres of two blocks: the number of the second, and the weight of each.

@@ -1,5 +1,7 @@
 //! Streams whose noise is estimated from frame to frame, compared with the oracle: what is made of each frame, and the noise.
 
+mod limits;
+
 use motion_frames::compensation::Sampling;
 use motion_frames::denoising::{
     BlockNoise, Denoiser, NoiseLevel, Reference, Strength, oracle, search_parameters,

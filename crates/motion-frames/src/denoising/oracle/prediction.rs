@@ -5,17 +5,13 @@ use super::super::reference::Reference;
 use super::super::rules::{BLOCK, NOISE_GAINS, SAMPLES, SEARCHED_SAMPLES};
 use super::blocks::{Blocks, DefinedLumaBlock};
 use crate::compensation::{CompensationError, Sampling};
-use crate::interpolation::oracle::chroma_sample;
+use crate::interpolation::oracle::{chroma_sample, halvings_to};
 use motion_base::{Frame, FrameView, MotionVector};
 use motion_search::estimator::oracle::interpolation::Interpolated;
 
 /// How often a frame of this size is halved for the search.
-pub(super) fn halvings((width, height): (usize, usize)) -> u32 {
-    let mut halvings = 0;
-    while width.div_ceil(1 << halvings) * height.div_ceil(1 << halvings) > SEARCHED_SAMPLES {
-        halvings += 1;
-    }
-    halvings
+pub(super) fn halvings(size: (usize, usize)) -> u32 {
+    halvings_to(size, SEARCHED_SAMPLES)
 }
 
 /// The error of a block of luma.

@@ -1,11 +1,13 @@
 //! Made frames with all that comes before: the search and the correction of what it finds.
 
 use super::super::patches::Patch;
-use super::super::rules::search_parameters;
+use super::super::rules::BLOCK;
+use super::sizes::{halved, halvings};
 use super::{Neighbours, correct, draw, interpolate, interpolate_with_neighbours, search_frame};
 use crate::compensation::Sampling;
 use crate::interpolation::{FrameQuality, Phase};
-use motion_base::{Frame, FrameView, MotionVector};
+use motion_base::hierarchy::Quality;
+use motion_base::{Algorithm, Frame, FrameView, MotionVector, Parameters, References, Window};
 use motion_search::estimator::oracle::hierarchical;
 
 /// The planes of the frame at `phase` between the planes of two frames of a stream, luma first, sampled as `samplings` say, in
@@ -43,9 +45,21 @@ pub fn search_and_interpolate_with_neighbours(
 
 /// What is known of the motion between two frames.
 fn motion(frames: [&[FrameView<'_>]; 2]) -> (Vec<MotionVector>, Vec<Patch>) {
-    let (width, height) = frames[0][0].size();
-    let parameters = search_parameters(width, height).expect("frames that are searched");
+    let parameters = parameters(frames[0][0].size());
     let [previous, next] = frames.map(|planes| search_frame(&planes[0]));
     let field = hierarchical(&parameters, &previous.view(), &next.view()).vectors;
     correct([&previous, &next], &field)
+}
+
+/// How frames of this size are searched, once halved: in blocks of 8 x 8 samples, and only in the next frame.
+fn parameters(size: (usize, usize)) -> Parameters {
+    let (width, height) = halved(size, halvings(size));
+    // The hierarchical search has no window.
+    let window = Window::symmetric(1, 1).expect("a window");
+    Parameters {
+        algorithm: Algorithm::Hierarchical,
+        quality: Quality::Fast,
+        references: References { backward: 0, forward: 1 },
+        ..Parameters::new(width, height, BLOCK, window)
+    }
 }

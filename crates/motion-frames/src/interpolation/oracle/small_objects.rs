@@ -4,11 +4,13 @@ use std::collections::HashSet;
 
 use super::super::fading::{DISTANCE, LEAST_PART};
 use super::super::patches::{Mask, Patch, Shown};
-use super::super::rules::{BLOCK, grid, halvings};
+use super::super::rules::BLOCK;
 use super::super::small_objects::{
     AROUND, BETTER, BLOCKS_A_SUSPECT, EDGE, GAP, LEAST_COST, LEAST_DIFFERENCE, LEAST_SAMPLES, MOST_OBJECTS,
     MOST_REGIONS, MOST_SIDE, MOST_UNLIKE, MUCH_PLAINER, PLAINER, REACH, TRIED_SAMPLES,
 };
+use super::rounded;
+use super::sizes::{grid, halvings};
 use crate::compensation::Sampling;
 use crate::interpolation::Phase;
 use motion_base::{Frame, FrameView, Grid, MotionVector};
@@ -36,8 +38,7 @@ fn rectangle(first: Offset, last: Offset) -> impl Iterator<Item = Offset> {
 /// If it is no field of these frames.
 pub fn correct(frames: [&Frame; 2], field: &[MotionVector]) -> (Vec<MotionVector>, Vec<Patch>) {
     let frames = frames.map(Frame::view);
-    let (width, height) = frames[0].size();
-    let pair = SearchedPair { frames: &frames, grid: grid(width, height), field };
+    let pair = SearchedPair { frames: &frames, grid: grid(frames[0].size()), field };
     assert_eq!(field.len(), pair.grid.blocks(), "a field of search frames");
     let [previous, next] = [0, 1].map(|frame| pair.detail(frame));
     if LEAST_PART * previous.min(next) < previous.max(next) {
@@ -467,8 +468,7 @@ pub fn draw(
     samplings: &[Sampling],
     phase: Phase,
 ) -> Vec<Frame> {
-    let (width, height) = frames[0][0].size();
-    let halvings = halvings(width, height);
+    let halvings = halvings(frames[0][0].size());
     let (n, d) = (i64::from(phase.numerator()), i64::from(phase.denominator()));
     let plane = |(index, (made, sampling)): (usize, (&Frame, &Sampling))| {
         let (made, halved) = (made.view(), [sampling.halved_x, sampling.halved_y].map(i32::from));
@@ -480,7 +480,7 @@ pub fn draw(
             let mut sample = made.sample(column, y);
             for patch in patches {
                 let motion = patch.motion.map(|length| length << halvings);
-                let to = motion.map(|length| (2 * n * i64::from(length) + d).div_euclid(2 * d) as i32);
+                let to = motion.map(|length| rounded(n * i64::from(length), d) as i32);
                 let luma = rectangle(
                     [x << halved[0], y << halved[1]],
                     [(x << halved[0]) + halved[0], (y << halved[1]) + halved[1]],
@@ -498,7 +498,8 @@ pub fn draw(
                 let shows_next = match patch.shown {
                     Shown::Previous => false,
                     Shown::Next => true,
-                    Shown::Nearer => !phase.is_nearer_previous(),
+                    // Half way it is the next one.
+                    Shown::Nearer => 2 * n >= d,
                 };
                 let from = if shows_next { motion } else { [0, 0] };
                 let [x, y] = [0, 1].map(|axis| {

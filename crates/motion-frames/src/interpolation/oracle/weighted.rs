@@ -2,12 +2,12 @@
 //! vectors around its block predict, weighted by their distance and by how well their two ends match around it. In
 //! [`FrameQuality::High`](super::super::FrameQuality::High) one end predicts alone where the frame beyond it matches better.
 
-use super::super::chroma_pairs::components;
 use super::super::rules::{
     BADNESS_SHIFT, BLOCK, CELL, COARSE_BADNESS, COARSE_BITS, COARSE_LENGTH, COARSE_REACH, COARSE_SQUARES,
     FOUND_COST, FOUND_SHIFT, HalfVector, LONE_BITS, LONE_COST, LONE_DIFFERENCE, LONE_SHIFT, MOST_COARSE,
-    MOST_LONE, ROW_STEP, SOFTNESS, WEIGHT_BITS, block_of, coarse_grid, found_grid, grid, halvings,
+    MOST_LONE, ROW_STEP, SOFTNESS, WEIGHT_BITS,
 };
+use super::sizes::{block_sides, chroma_components, coarse_grid, grid, halvings, searched_grid};
 use super::{
     LEAST_OVERLAP, PairTime, PlanePair, block_difference, blocks, brightness_difference, chroma_sample,
     in_half_samples, row_differences,
@@ -37,7 +37,7 @@ pub(super) fn chroma_pairs(planes: [&[FrameView<'_>]; 2], samplings: &[Sampling]
             })
         })
     };
-    components(samplings).map(pair).collect()
+    chroma_components(samplings).into_iter().map(pair).collect()
 }
 
 /// The sum of absolute differences of a component between both ends of `vector`, over the 4 x 4 samples of a block.
@@ -68,12 +68,12 @@ pub(super) struct EndsAlone<'a> {
 impl<'a> EndsAlone<'a> {
     /// `field` is that of the previous frame in the next one.
     pub fn new(luma: [&'a Interpolated; 4], field: &[MotionVector]) -> Self {
-        let (width, height) = luma[1].size();
-        let (grid, halvings) = (grid(width, height), halvings(width, height));
-        let columns = found_grid((width, height)).columns;
+        let size = luma[1].size();
+        let (grid, halvings) = (grid(size), halvings(size));
+        let columns = searched_grid(size).columns;
         let found = |(column, row): (usize, usize)| field[(row >> halvings) * columns + (column >> halvings)];
-        let of_previous = blocks((width, height)).map(|block| found(block).cost);
-        let of_next = blocks((width, height)).map(|(column, row)| {
+        let of_previous = blocks(size).map(|block| found(block).cost);
+        let of_next = blocks(size).map(|(column, row)| {
             // The blocks of the previous frame that the field leads to this one.
             let shared = |block: usize, length: i16, to: usize| {
                 let at = (BLOCK * block) as i32 + (i32::from(length) >> 1);
@@ -83,7 +83,7 @@ impl<'a> EndsAlone<'a> {
                 let vector = in_half_samples(found(block), halvings);
                 shared(block.0, vector.x, column) * shared(block.1, vector.y, row) >= LEAST_OVERLAP
             };
-            let costs = blocks((width, height)).filter(leads_here).map(|block| found(block).cost);
+            let costs = blocks(size).filter(leads_here).map(|block| found(block).cost);
             costs.min().unwrap_or(u32::MAX)
         });
         let shown_elsewhere =
@@ -179,9 +179,9 @@ impl<'a> WeightedVectors<'a> {
         lone_ends: Option<EndsAlone<'a>>,
         time: PairTime,
     ) -> Self {
-        let (width, height) = luma[0].size();
-        let (grid, halvings) = (grid(width, height), halvings(width, height));
-        let (halves, coarse_grid) = (1 << halvings, coarse_grid(grid, halvings));
+        let size = luma[0].size();
+        let (grid, halves) = (grid(size), 1 << halvings(size));
+        let coarse_grid = coarse_grid(grid, halves);
         let mut weighted = Self {
             grid,
             halves,
@@ -194,7 +194,7 @@ impl<'a> WeightedVectors<'a> {
         };
         weighted.badness = weighted.badness(luma, time);
         weighted.coarse = weighted.coarse(luma, time);
-        weighted.weights = blocks((width, height)).map(|block| weighted.weights(luma, block, time)).collect();
+        weighted.weights = blocks(size).map(|block| weighted.weights(luma, block, time)).collect();
         weighted
     }
 
@@ -336,7 +336,7 @@ impl<'a> WeightedVectors<'a> {
 
     /// A plane of the frame.
     pub fn compensate(&self, planes: &PlanePair<'_>) -> Frame {
-        let (width, height) = block_of(planes.sampling);
+        let (width, height) = block_sides(planes.sampling);
         let weight_bits = if self.lone_ends.is_some() { LONE_BITS } else { WEIGHT_BITS };
         planes.made(|(x, y), component| {
             let (block, at) = ((x / width, y / height), [x % width, y % height]);

@@ -19,7 +19,10 @@ fn origin() -> String {
     let model = cpus.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
     let cpu = model.map_or("CPU", |(_, model)| model);
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
-    format!("{date}, {cores} cores of {cpu}; `cargo bench -p motion-benches --bench papers -- {}`.", words.join(" "))
+    format!(
+        "{date}, {cores} cores of {cpu}; `cargo bench -p motion-benches --bench papers -- {}`.",
+        words.join(" ")
+    )
 }
 
 /// The tables of one device.

@@ -13,14 +13,16 @@
 //! │   │     ├ GroupBatch               groups of candidates that bounds have left
 //! │   │     └ ExhaustiveSearch         blocks for which elimination does not pay
 //! │   ├ ThreeStepRow             each block of a row
-//! │   └ RefinedRow               sub-sample vectors around those of whole samples
+//! │   ├ RefinedRow               sub-sample vectors around those of whole samples
+//! │   └ ListedCosts              the costs of single candidates, for all of these
 //! └ HierarchicalSlots            hierarchical search; each slot is a pyramid
 //!   └ HierarchicalSearch         level by level, see there
 //! ```
 //!
-//! What ends in `Row` or `Search` below a job, and `ComputeTile`, is a `simd::Work`: compiled for each
-//! instruction set, and generic over the metric (`cost`). What an instruction set does its own way is in the files named
-//! for it beside each algorithm: `cost/avx2.rs`, `exhaustive/avx512.rs`.
+//! What ends in `Row` or `Search` below a job, `ComputeTile` and `ListedCosts` are each a `simd::Work`: compiled for each
+//! instruction set. Costs, tiles and elimination are generic over the metric (`cost`), the rest over the samples. What
+//! an instruction set does its own way is in the files named for it beside each algorithm: `cost/avx2.rs`,
+//! `exhaustive/avx512.rs`.
 
 mod block_search;
 mod candidates;

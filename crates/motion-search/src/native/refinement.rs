@@ -5,17 +5,15 @@
 //! interpolated for each block into memory that stays in the first cache, which is faster than planes of the whole
 //! frame, and needs no memory beside them.
 
-use std::marker::PhantomData;
-
 use rayon::prelude::*;
 
-use crate::estimator::{MotionVector, PooledRecords, RecordPool, half_samples_around};
+use crate::estimator::{MotionVector, Parameters, PooledRecords, RecordPool, half_samples_around};
 use crate::native::candidates::Candidates;
-use crate::native::cost::{CandidateEngine, Cost, by_cost};
+use crate::native::cost::{ComputeCosts, Cost, by_cost};
 use crate::native::job::{JobBlock, SearchJob};
 use crate::native::sample::SearchSample;
 use motion_base::memory::Line;
-use motion_base::simd::{Instructions, Work};
+use motion_base::simd::{InstructionSet, Instructions, Work};
 
 /// The candidates of a step around its centre, in steps.
 const AROUND: [(i32, i32); COMPARED] = [(-1, -1), (0, -1), (1, -1), (-1, 0), (1, 0), (-1, 1), (0, 1), (1, 1)];
@@ -42,13 +40,13 @@ const MULTIPLE: usize = 8;
 pub fn refine(job: &SearchJob<'_>, first: usize, vectors: &mut [MotionVector], pool: &RecordPool<Line>) {
     let rows = vectors.par_chunks_mut(job.parameters.grid().columns).enumerate();
     rows.for_each_init(
-        || by_cost!(job.parameters, C => RefinedPatch::new::<<C as Cost>::Sample>(job.parameters.block_size, pool)),
+        || by_cost!(job.parameters, C => RefinedPatch::new::<<C as Cost>::Sample>(job.parameters, pool)),
         |patch, (row, vectors)| {
             let row = first + row;
-            by_cost!(job.parameters, C, run => run(
-                job.instructions,
-                RefinedRow::<C> { job, row, patch, vectors, cost: PhantomData },
-            ));
+            by_cost!(job.parameters, C => {
+                let compute_costs: ComputeCosts<<C as Cost>::Sample> = C::costs;
+                job.instructions.run(RefinedRow { job, row, patch, vectors, compute_costs });
+            });
         },
     );
 }
@@ -66,6 +64,8 @@ struct PatchLayout {
     /// Samples of a block on an axis.
     side: usize,
     pitch: usize,
+    /// Bits of a sample.
+    depth: u32,
 }
 
 /// The parts of a [`RefinedPatch`].
@@ -84,10 +84,10 @@ struct PatchParts<'a, S: SearchSample> {
 }
 
 impl PatchLayout {
-    /// For blocks of `side` samples.
-    fn new(side: usize) -> Self {
+    /// For blocks of `side` samples of `depth` bits.
+    fn new(side: usize, depth: u32) -> Self {
         // A filter reads five samples more than it makes points, which are two more than the block has.
-        Self { side, pitch: (side + 2 + TAPS - 1).next_multiple_of(MULTIPLE) }
+        Self { side, pitch: (side + 2 + TAPS - 1).next_multiple_of(MULTIPLE), depth }
     }
 
     /// Samples of the reference frame.
@@ -145,9 +145,9 @@ impl PatchLayout {
 }
 
 impl RefinedPatch {
-    /// For blocks of `side` samples, with memory of `pool`.
-    fn new<S: SearchSample>(side: usize, pool: &RecordPool<Line>) -> Self {
-        let layout = PatchLayout::new(side);
+    /// For the blocks of `parameters`, with memory of `pool`.
+    fn new<S: SearchSample>(parameters: &Parameters, pool: &RecordPool<Line>) -> Self {
+        let layout = PatchLayout::new(parameters.block_size, parameters.bit_depth);
         let bytes = layout.lengths::<S>().into_iter().sum::<usize>();
         Self { layout, lines: pool.take(bytes / size_of::<Line>()) }
     }
@@ -168,7 +168,7 @@ impl RefinedPatch {
     /// Copies `block`, and interpolates around the block displaced by `(x, y)` whole samples.
     #[inline(always)]
     fn fill<S: SearchSample>(&mut self, block: JobBlock<'_>, (x, y): (i32, i32)) {
-        let PatchLayout { side, pitch } = self.layout;
+        let PatchLayout { side, pitch, .. } = self.layout;
         let (read, plane) = (self.layout.read(), self.layout.plane());
         let (layout, parameters) = (block.layout(), block.job.parameters);
         let peak = layout.format.peak();
@@ -210,9 +210,9 @@ impl RefinedPatch {
     /// The costs of the candidates around `centre`, a `step` away, both in quarter samples from the winner of whole
     /// samples.
     #[inline(always)]
-    fn costs<E: CandidateEngine, C: Cost>(
+    fn costs<S: SearchSample>(
         &mut self,
-        engine: E,
+        (instructions, compute_costs): (Instructions, ComputeCosts<S>),
         (x, y): (i32, i32),
         step: i32,
     ) -> [u32; COMPARED] {
@@ -231,8 +231,8 @@ impl RefinedPatch {
             }
         }
         let reference = if is_half { planes } else { averages };
-        let candidates = Candidates::new(current, reference, layout.pitch, layout.side);
-        C::costs(engine, &candidates, (&[0; COMPARED], &offsets), &mut costs);
+        let candidates = Candidates::new((current, reference, layout.pitch), layout.side, layout.depth);
+        compute_costs(instructions, &candidates, &[0; COMPARED], &offsets, &mut costs);
         costs
     }
 }
@@ -273,25 +273,25 @@ fn filter<N: Copy, T>(points: &mut [T], [a, b, c, d, e, f]: [&[N]; TAPS], point:
 }
 
 /// The refinement of a row of blocks.
-struct RefinedRow<'a, C> {
+struct RefinedRow<'a, S> {
     job: &'a SearchJob<'a>,
     row: usize,
     patch: &'a mut RefinedPatch,
     vectors: &'a mut [MotionVector],
-    cost: PhantomData<C>,
+    compute_costs: ComputeCosts<S>,
 }
 
-impl<C: Cost, E: CandidateEngine> Work<E> for RefinedRow<'_, C> {
+impl<S: SearchSample, E: InstructionSet> Work<E> for RefinedRow<'_, S> {
     #[inline(always)]
-    fn run(self, engine: E) {
-        let Self { job, row, patch, vectors, .. } = self;
+    fn run(self, _: E) {
+        let Self { job, row, patch, vectors, compute_costs } = self;
         for (column, vector) in vectors.iter_mut().enumerate() {
             let (block, whole) = (JobBlock { job, column, row }, vector.full_samples());
-            patch.fill::<C::Sample>(block, whole);
+            patch.fill::<S>(block, whole);
             let (left, up) = (4 * whole.0, 4 * whole.1);
             for &step in job.parameters.sub_sample.steps() {
                 let (x, y) = (i32::from(vector.x), i32::from(vector.y));
-                let costs = patch.costs::<E, C>(engine, (x - left, y - up), step);
+                let costs = patch.costs((job.instructions, compute_costs), (x - left, y - up), step);
                 for ((right, down), cost) in AROUND.into_iter().zip(costs) {
                     let (x, y) = ((x + step * right) as i16, (y + step * down) as i16);
                     *vector = vector.better(MotionVector { x, y, cost });

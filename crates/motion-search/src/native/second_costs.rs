@@ -2,11 +2,12 @@
 //!
 //! Every candidate is computed: bounds exclude those that are worse than the best one, not than the second best.
 
-use crate::estimator::{FrameView, MotionVector, Parameters, RecordPool, UNITS_PER_SAMPLE, Window};
+use crate::estimator::{FrameView, MotionVector, Parameters, RecordPool, Sample, UNITS_PER_SAMPLE, Window};
 use crate::native::candidates::Candidates;
-use crate::native::cost::{CandidateEngine, Cost, by_cost};
+use crate::native::cost::{ComputeCosts, Cost, by_cost};
+use crate::native::sample::SearchSample;
 use motion_base::memory::Line;
-use motion_base::simd::{Instructions, Work};
+use motion_base::simd::{InstructionSet, Instructions, Work};
 
 /// Candidates further than this beyond those that can win cost the same as nearer ones: a block of nothing but repeated
 /// samples of an axis is the same further out. Nearer ones may be too near to the vector to count.
@@ -16,7 +17,7 @@ const BEYOND: i32 = 4;
 const TOGETHER: usize = 32;
 
 /// A row of blocks whose least costs near and far are wanted.
-pub struct SecondCosts<'a, F> {
+pub struct SecondCosts<'a> {
     /// What was searched for: not by hierarchical search, which has no window.
     pub parameters: &'a Parameters,
     /// The current frame.
@@ -28,7 +29,7 @@ pub struct SecondCosts<'a, F> {
     /// Its vectors.
     pub vectors: &'a [MotionVector],
     /// Takes the costs of each column.
-    pub found: F,
+    pub found: &'a mut dyn FnMut(usize, LeastCosts),
 }
 
 /// The least costs of a block's candidates, [`u32::MAX`] without such a candidate.
@@ -40,16 +41,17 @@ pub struct LeastCosts {
     pub far: u32,
 }
 
-impl<F: FnMut(usize, LeastCosts)> SecondCosts<'_, F> {
+impl SecondCosts<'_> {
     /// Computes them, in memory of `pool`.
     pub fn write(self, instructions: Instructions, pool: &RecordPool<Line>) {
-        by_cost!(self.parameters, C, run => {
-            let area = SearchArea::new(self.parameters, self.row);
-            let samples = area.pitch * (area.rows + self.parameters.block_size);
+        let area = SearchArea::new(self.parameters, self.row);
+        let samples = area.pitch * (area.rows + self.parameters.block_size);
+        by_cost!(self.parameters, C => {
             let bytes = samples * size_of::<<C as Cost>::Sample>();
             let mut lines = pool.take(bytes.div_ceil(size_of::<Line>()));
             let samples = bytemuck::cast_slice_mut(&mut lines);
-            run(instructions, SecondWork::<F, C> { job: self, area, samples })
+            let compute_costs: ComputeCosts<<C as Cost>::Sample> = C::costs;
+            instructions.run(SecondWork { job: self, area, samples, instructions, compute_costs });
         });
     }
 }
@@ -77,25 +79,29 @@ impl SearchArea {
     }
 }
 
-struct SecondWork<'a, 'm, F, C: Cost> {
-    job: SecondCosts<'a, F>,
+struct SecondWork<'a, 'm, S> {
+    job: SecondCosts<'a>,
     area: SearchArea,
-    samples: &'m mut [C::Sample],
+    samples: &'m mut [S],
+    instructions: Instructions,
+    compute_costs: ComputeCosts<S>,
 }
 
-impl<F: FnMut(usize, LeastCosts), C: Cost, E: CandidateEngine> Work<E> for SecondWork<'_, '_, F, C> {
+impl<S: SearchSample, E: InstructionSet> Work<E> for SecondWork<'_, '_, S> {
     #[inline(always)]
-    fn run(self, engine: E) {
-        let SecondCosts { parameters, current, reference, row, vectors, mut found } = self.job;
-        let SearchArea { window: all, pitch, rows } = self.area;
+    fn run(self, _: E) {
+        let Self { job, area: SearchArea { window: all, pitch, rows }, samples, instructions, compute_costs } =
+            self;
+        let SecondCosts { parameters, current, reference, row, vectors, found } = job;
         let side = parameters.block_size;
         let top = (row * side) as i32;
-        let (area, block_rows) = self.samples.split_at_mut(pitch * rows);
+        let (area, block_rows) = samples.split_at_mut(pitch * rows);
         read(reference, (all.x0(), top + all.y0()), &mut area[..pitch * rows], pitch);
         read(current, (0, top), &mut block_rows[..pitch * side], pitch);
         for (column, vector) in vectors.iter().enumerate() {
             let left = column * side;
-            let candidates = Candidates::new(&block_rows[left..], &*area, pitch, side);
+            let samples = (&block_rows[left..], &*area, pitch);
+            let candidates = Candidates::new(samples, side, parameters.bit_depth);
             let window =
                 near(parameters.window_of_block(column, row), parameters.winning_window(column, row));
             let is_near = |units: i16, samples: i32| {
@@ -112,7 +118,8 @@ impl<F: FnMut(usize, LeastCosts), C: Cost, E: CandidateEngine> Work<E> for Secon
                     for (offset, x) in offsets[..count].iter_mut().zip(x..) {
                         *offset = (start + (x - all.x0()) as usize) as u32;
                     }
-                    C::costs(engine, &candidates, (&[0; TOGETHER][..count], &offsets[..count]), &mut costs);
+                    let (blocks, offsets) = (&[0; TOGETHER][..count], &offsets[..count]);
+                    compute_costs(instructions, &candidates, blocks, offsets, &mut costs);
                     for (cost, x) in costs[..count].iter().zip(x..) {
                         let least = if is_near_row && is_near(vector.x, x) {
                             &mut least.near
@@ -130,7 +137,7 @@ impl<F: FnMut(usize, LeastCosts), C: Cost, E: CandidateEngine> Work<E> for Secon
 }
 
 /// Reads the samples of `frame` from `(x, y)` on. Outside the frame, its edge samples repeat.
-fn read<S: crate::estimator::Sample>(frame: &FrameView<'_>, (x, y): (i32, i32), to: &mut [S], pitch: usize) {
+fn read<S: Sample>(frame: &FrameView<'_>, (x, y): (i32, i32), to: &mut [S], pitch: usize) {
     let (width, height) = frame.size();
     let before = x.unsigned_abs() as usize;
     debug_assert!(x <= 0 && before + width <= pitch);

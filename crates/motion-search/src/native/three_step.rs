@@ -1,30 +1,33 @@
 //! Three-step search of a row of blocks: few candidates, which share nothing with their neighbours.
 
-use std::marker::PhantomData;
-
 use crate::estimator::{MotionVector, OrderKey};
-use crate::native::cost::{CandidateEngine, Cost, by_cost};
+use crate::native::cost::{ComputeCosts, Cost, by_cost};
 use crate::native::job::{JobBlock, SearchJob};
-use motion_base::simd::{Instructions, Work};
+use crate::native::sample::SearchSample;
+use motion_base::simd::{InstructionSet, Work};
 
 /// Writes the vectors of the blocks in row `row` of the grid.
 pub fn search_row(job: &SearchJob<'_>, row: usize, vectors: &mut [MotionVector]) {
-    by_cost!(job.parameters, C, run => run(job.instructions, ThreeStepRow::<C> { job, row, vectors, cost: PhantomData }));
+    by_cost!(job.parameters, C => {
+        let compute_costs: ComputeCosts<<C as Cost>::Sample> = C::costs;
+        job.instructions.run(ThreeStepRow { job, row, vectors, compute_costs });
+    });
 }
 
 /// The search of a row of blocks.
-struct ThreeStepRow<'a, C> {
+struct ThreeStepRow<'a, S> {
     job: &'a SearchJob<'a>,
     row: usize,
     vectors: &'a mut [MotionVector],
-    cost: PhantomData<C>,
+    compute_costs: ComputeCosts<S>,
 }
 
-impl<C: Cost, E: CandidateEngine> Work<E> for ThreeStepRow<'_, C> {
+impl<S: SearchSample, E: InstructionSet> Work<E> for ThreeStepRow<'_, S> {
     #[inline(always)]
-    fn run(self, engine: E) {
-        for (column, vector) in self.vectors.iter_mut().enumerate() {
-            *vector = search::<E, C>(engine, JobBlock { job: self.job, column, row: self.row }).vector();
+    fn run(self, _: E) {
+        let Self { job, row, vectors, compute_costs } = self;
+        for (column, vector) in vectors.iter_mut().enumerate() {
+            *vector = search(JobBlock { job, column, row }, compute_costs).vector();
         }
     }
 }
@@ -34,8 +37,8 @@ const AROUND: [(i32, i32); 8] = [(-1, -1), (0, -1), (1, -1), (-1, 0), (1, 0), (-
 
 /// The last centre of `block`.
 #[inline(always)]
-fn search<E: CandidateEngine, C: Cost>(engine: E, block: JobBlock<'_>) -> OrderKey {
-    let parameters = block.job.parameters;
+fn search<S: SearchSample>(block: JobBlock<'_>, compute_costs: ComputeCosts<S>) -> OrderKey {
+    let SearchJob { parameters, instructions, .. } = *block.job;
     let window = parameters.window_of_block(block.column, block.row);
     // Candidates further out have the same samples as those at the edge of this window, but their own displacements.
     let readable = block.window();
@@ -44,8 +47,9 @@ fn search<E: CandidateEngine, C: Cost>(engine: E, block: JobBlock<'_>) -> OrderK
         block.offset((0, 0), nearest) as u32
     };
     let candidates = block.candidates();
-    let centre = C::cost(engine, &candidates, 0, offset((0, 0)));
-    let mut best = OrderKey::new(centre, 0, 0);
+    let mut centre = [0];
+    compute_costs(instructions, &candidates, &[0], &[offset((0, 0))], &mut centre);
+    let mut best = OrderKey::new(centre[0], 0, 0);
     for step in parameters.window.steps() {
         let centre = best.displacement();
         let (mut displacements, mut offsets, mut count) = ([(0, 0); 8], [0; 8], 0);
@@ -57,7 +61,7 @@ fn search<E: CandidateEngine, C: Cost>(engine: E, block: JobBlock<'_>) -> OrderK
             }
         }
         let mut costs = [0; 8];
-        C::costs(engine, &candidates, (&[0; 8][..count], &offsets[..count]), &mut costs);
+        compute_costs(instructions, &candidates, &[0; 8][..count], &offsets[..count], &mut costs);
         for ((x, y), cost) in displacements[..count].iter().zip(costs) {
             best = best.min(OrderKey::new(cost, *x, *y));
         }

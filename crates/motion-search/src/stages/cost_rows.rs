@@ -322,11 +322,11 @@ impl<S: TileSample> RowBuffers<S> {
             };
             intra(&tiles, &transforms).into_iter().enumerate().for_each(|(mode, costs)| add(mode, costs));
         }
-        if has_zero {
-            add(MODES, satd(&tiles, &load::<S>(&reference[at..], pitch)));
-        }
-        if has_satd {
-            add(MODES + 1, satd(&tiles, &load::<S>(&predicted[at..], pitch)));
+        let compared = [has_zero.then_some(&reference[at..]), has_satd.then_some(&predicted[at..])];
+        for (index, samples) in (MODES..).zip(compared) {
+            if let Some(samples) = samples {
+                add(index, satd(&tiles, &load::<S>(samples, pitch)));
+            }
         }
     }
 

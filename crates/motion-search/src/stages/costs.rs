@@ -86,11 +86,11 @@ impl<S: TileSample> Stage for CostStage<S> {
             || RowBuffers::new(parameters, memory),
             |buffers, (row, costs)| {
                 let (frames, field) = ([&current, &reference, &predicted_from], &output.vectors);
-                S::run(*instructions, CostRow { parameters, frames, field, row, buffers, costs });
+                instructions.run(CostRow { parameters, frames, field, row, buffers, costs });
                 let [far_at, near_at] = [CostKind::Second, CostKind::Confidence]
                     .map(|wanted| parameters.costs.iter().position(|kind| kind == wanted));
                 if let Some(far_at) = far_at {
-                    let found = |column, least: LeastCosts| {
+                    let mut found = |column, least: LeastCosts| {
                         let block = &mut costs[column * kinds..][..kinds];
                         block[far_at] = least.far;
                         if let Some(near_at) = near_at {
@@ -99,6 +99,7 @@ impl<S: TileSample> Stage for CostStage<S> {
                     };
                     let vectors = &field[row * grid.columns..][..grid.columns];
                     let (current, reference) = (&current, &reference);
+                    let found = &mut found;
                     SecondCosts { parameters, current, reference, row, vectors, found }
                         .write(*instructions, second);
                 }

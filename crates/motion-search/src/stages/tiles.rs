@@ -6,7 +6,6 @@
 use std::ops::{Add, Sub};
 
 use crate::estimator::Sample;
-use motion_base::simd::{Instructions, WorkForAll};
 
 /// Samples of a tile on an axis.
 pub(super) const TILE: usize = 4;
@@ -81,9 +80,6 @@ pub(super) trait TileSample: Sample + Default {
 
     /// A sample whose bytes in memory are the lowest first.
     fn in_order(self) -> Self;
-
-    /// Runs `work` on such samples.
-    fn run<W: WorkForAll<()>>(instructions: Instructions, work: W);
 }
 
 impl TileSample for u8 {
@@ -99,11 +95,6 @@ impl TileSample for u8 {
     fn in_order(self) -> Self {
         self
     }
-
-    fn run<W: WorkForAll<()>>(instructions: Instructions, work: W) {
-        // The tests of scene cuts compare the instruction sets.
-        instructions.run_compiled(work)
-    }
 }
 
 impl TileSample for u16 {
@@ -117,10 +108,6 @@ impl TileSample for u16 {
     #[inline(always)]
     fn in_order(self) -> Self {
         u16::from_le(self)
-    }
-
-    fn run<W: WorkForAll<()>>(instructions: Instructions, work: W) {
-        instructions.run_deep(work)
     }
 }
 

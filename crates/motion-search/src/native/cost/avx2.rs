@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 
 use crate::native::candidates::{Candidates, Listed};
-use crate::native::cost::metric::{CandidateEngine, Sad, cost_in};
+use crate::native::cost::metric::{CandidateEngine, Sad, costs_in};
 use motion_base::simd::avx2::Avx2;
 use motion_base::simd::avx512::Avx512;
 use motion_base::simd::instruction_set::by_functions;
@@ -24,15 +24,12 @@ impl CandidateEngine for Avx512 {
 #[inline]
 fn sads(candidates: &Candidates<'_>, (blocks, offsets): Listed<'_>, costs: &mut [u32]) {
     const SIDE: usize = 16;
-    let listed = blocks.iter().zip(offsets).zip(costs);
     if candidates.side() != SIDE {
-        for ((block, offset), cost) in listed {
-            // SAFETY: every x86-64 CPU has SSE2.
-            *cost = unsafe { cost_in::<__m128i, Sad>(candidates, *block, *offset) };
-        }
-        return;
+        // SAFETY: every x86-64 CPU has SSE2.
+        return unsafe { costs_in::<__m128i, Sad>(candidates, (blocks, offsets), costs) };
     }
-    let pitch = candidates.pitch();
+    // A copy: costs that are written might alias what is behind the reference.
+    let (candidates, pitch) = (*candidates, candidates.pitch());
     // A row and the one half a side further down.
     let twos = |samples: &[u8], y: usize| {
         debug_assert!(samples.len() == (SIDE - 1) * pitch + SIDE && y < SIDE / 2);
@@ -44,7 +41,7 @@ fn sads(candidates: &Candidates<'_>, (blocks, offsets): Listed<'_>, costs: &mut 
         }
     };
     let (mut rows, mut of) = ([_mm256_setzero_si256(); SIDE / 2], u16::MAX);
-    for ((block, offset), cost) in listed {
+    for ((block, offset), cost) in blocks.iter().zip(offsets).zip(costs) {
         if *block != of {
             let samples = candidates.block(*block);
             for (i, rows) in rows.iter_mut().enumerate() {

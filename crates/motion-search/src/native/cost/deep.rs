@@ -2,24 +2,41 @@
 //! what is written in a function, or inlined always, is compiled for its instruction set.)
 
 use crate::native::candidates::Candidates;
-use crate::native::cost::metric::Cost;
-use motion_base::simd::InstructionSet;
+use crate::native::cost::metric::{CandidateEngine, Cost, ListedCosts};
+use motion_base::simd::{Instructions, Work};
 
 /// Side of the largest part of a block whose cost is computed at once.
 const PART: usize = 16;
 
-/// The sum of absolute differences of deep samples, of which `TERMS` differences fit 16 bits.
+/// The sum of absolute differences of deep samples.
 #[derive(Clone, Copy)]
-pub struct DeepSad<const TERMS: usize>;
+pub struct DeepSad;
 
-impl<const TERMS: usize> Cost for DeepSad<TERMS> {
+impl Cost for DeepSad {
     type Sample = u16;
     type Value = u32;
     type Bound = u16;
 
-    #[inline(always)]
-    fn cost<E: InstructionSet>(_: E, candidates: &Candidates<'_, u16>, block: u16, offset: u32) -> u32 {
-        cost::<Self>(candidates, block, offset)
+    #[inline]
+    fn costs(
+        instructions: Instructions,
+        candidates: &Candidates<'_, u16>,
+        blocks: &[u16],
+        offsets: &[u32],
+        costs: &mut [u32],
+    ) {
+        match candidates.depth() {
+            ..=10 => instructions.run(ListedCosts::<Differences<64>, u16>::new(
+                candidates,
+                (blocks, offsets),
+                costs,
+            )),
+            _ => instructions.run(ListedCosts::<Differences<1>, u16>::new(
+                candidates,
+                (blocks, offsets),
+                costs,
+            )),
+        }
     }
 }
 
@@ -32,19 +49,31 @@ impl Cost for DeepSsd {
     type Value = u32;
     type Bound = u32;
 
-    #[inline(always)]
-    fn cost<E: InstructionSet>(_: E, candidates: &Candidates<'_, u16>, block: u16, offset: u32) -> u32 {
-        cost::<Self>(candidates, block, offset)
+    #[inline]
+    fn costs(
+        instructions: Instructions,
+        candidates: &Candidates<'_, u16>,
+        blocks: &[u16],
+        offsets: &[u32],
+        costs: &mut [u32],
+    ) {
+        instructions.run(ListedCosts::<Squares, u16>::new(candidates, (blocks, offsets), costs));
     }
 }
 
-/// A metric of deep samples.
-pub trait DeepCost: Cost<Sample = u16, Value = u32> {
+/// How deep samples are compared.
+pub trait DeepCost {
     /// The cost of `HEIGHT` rows of `WIDTH` samples, the rows of both sides `pitch` apart.
     fn of_rows<const WIDTH: usize, const HEIGHT: usize>(c: &[u16], r: &[u16], pitch: usize) -> u32;
 }
 
-impl<const TERMS: usize> DeepCost for DeepSad<TERMS> {
+/// By absolute differences, of which `TERMS` fit 16 bits: 64 of ten bits, one of sixteen.
+pub struct Differences<const TERMS: usize>;
+
+/// By squared differences.
+pub struct Squares;
+
+impl<const TERMS: usize> DeepCost for Differences<TERMS> {
     #[inline(always)]
     fn of_rows<const WIDTH: usize, const HEIGHT: usize>(c: &[u16], r: &[u16], pitch: usize) -> u32 {
         const { assert!(TERMS == 1 || WIDTH * HEIGHT <= 4 * TERMS) };
@@ -91,7 +120,7 @@ pub fn joined(all: u16, upper: u16) -> u32 {
     (u32::from(upper) << 8) + u32::from(all.wrapping_sub(upper << 8))
 }
 
-impl DeepCost for DeepSsd {
+impl DeepCost for Squares {
     #[inline(always)]
     fn of_rows<const WIDTH: usize, const HEIGHT: usize>(c: &[u16], r: &[u16], pitch: usize) -> u32 {
         let mut sums = [0_u32; WIDTH];
@@ -151,11 +180,23 @@ pub fn of_part<C: DeepCost>((c, r): (&[u16], &[u16]), (width, height): (usize, u
     }
 }
 
-/// The cost of the candidate at `offset` for block `block`.
+impl<C: DeepCost, E: CandidateEngine> Work<E> for ListedCosts<'_, C, u16> {
+    #[inline(always)]
+    fn run(self, _: E) {
+        // A copy: costs that are written might alias what is behind the reference.
+        let Self { candidates: &candidates, listed: (blocks, offsets), costs, .. } = self;
+        // Without this the compiler prepares for rows that are one sample apart, and does worse with others.
+        assert!(candidates.pitch() >= candidates.side());
+        for ((block, offset), to) in blocks.iter().zip(offsets).zip(costs) {
+            *to = cost::<C>((candidates.block(*block), candidates.at(*offset)), &candidates);
+        }
+    }
+}
+
+/// The cost of a candidate, given its block's samples and its own.
 #[inline(always)]
-fn cost<C: DeepCost>(candidates: &Candidates<'_, u16>, block: u16, offset: u32) -> u32 {
-    let (c, r, side, pitch) =
-        (candidates.block(block), candidates.at(offset), candidates.side(), candidates.pitch());
+fn cost<C: DeepCost>((c, r): (&[u16], &[u16]), candidates: &Candidates<'_, u16>) -> u32 {
+    let (side, pitch) = (candidates.side(), candidates.pitch());
     if side == PART {
         return C::of_rows::<PART, PART>(c, r, pitch);
     }

@@ -1,14 +1,16 @@
 //! The metrics, a type each: what the searches are generic over.
 
+use std::marker::PhantomData;
+
 use crate::native::candidates::{Candidates, Listed};
 use crate::native::sample::SearchSample;
-use motion_base::simd::InstructionSet;
 #[cfg(target_arch = "aarch64")]
 use motion_base::simd::neon::Neon;
 use motion_base::simd::portable::Portable;
 use motion_base::simd::register::{Register, WIDE};
 #[cfg(target_arch = "x86_64")]
 use motion_base::simd::sse2::Sse2;
+use motion_base::simd::{InstructionSet, Instructions, Work};
 
 /// A number that holds the cost of a part of a block, or a lower bound of one.
 pub trait CostValue:
@@ -111,35 +113,28 @@ pub trait Cost: Copy + Send + 'static {
     /// Holds lower bounds of costs.
     type Bound: CostValue;
 
-    /// The cost of the candidate at `offset` for block `block`.
+    /// Writes the cost of each of the candidates listed, by their blocks and where their first samples are.
     ///
     /// # Panics
     /// As [`Candidates::block`] and [`Candidates::at`].
-    fn cost<E: InstructionSet>(
-        engine: E,
+    fn costs(
+        instructions: Instructions,
         candidates: &Candidates<'_, Self::Sample>,
-        block: u16,
-        offset: u32,
-    ) -> u32;
-
-    /// Writes the cost of each of the candidates listed.
-    #[inline(always)]
-    fn costs<E: CandidateEngine>(
-        engine: E,
-        candidates: &Candidates<'_, Self::Sample>,
-        listed: Listed<'_>,
+        blocks: &[u16],
+        offsets: &[u32],
         costs: &mut [u32],
-    ) {
-        one_by_one::<E, Self>(engine, candidates, listed, costs);
-    }
+    );
 }
+
+/// [`Cost::costs`] of a metric of samples of the type `S`.
+pub type ComputeCosts<S> = fn(Instructions, &Candidates<'_, S>, &[u16], &[u32], &mut [u32]);
 
 /// An instruction set, with what it may do its own way for listed candidates.
 pub trait CandidateEngine: InstructionSet {
     /// Writes the SAD of each of the candidates listed.
     #[inline(always)]
     fn sads(self, candidates: &Candidates<'_>, listed: Listed<'_>, costs: &mut [u32]) {
-        one_by_one::<Self, Sad>(self, candidates, listed, costs);
+        register_costs::<Self, Sad>(self, candidates, listed, costs);
     }
 }
 
@@ -149,16 +144,33 @@ impl CandidateEngine for Neon {}
 #[cfg(target_arch = "x86_64")]
 impl CandidateEngine for Sse2 {}
 
-/// Writes the cost of each of the candidates listed.
-#[inline(always)]
-fn one_by_one<E: InstructionSet, C: Cost>(
-    engine: E,
-    candidates: &Candidates<'_, C::Sample>,
-    (blocks, offsets): Listed<'_>,
-    costs: &mut [u32],
-) {
-    for ((block, offset), cost) in blocks.iter().zip(offsets).zip(costs) {
-        *cost = C::cost(engine, candidates, *block, *offset);
+/// The costs of listed candidates, compared by `C`. They are compiled by themselves, as they are much code with several
+/// callers.
+pub struct ListedCosts<'a, C, S = u8> {
+    pub candidates: &'a Candidates<'a, S>,
+    pub listed: Listed<'a>,
+    pub costs: &'a mut [u32],
+    comparison: PhantomData<C>,
+}
+
+impl<'a, C, S> ListedCosts<'a, C, S> {
+    #[inline(always)]
+    pub fn new(candidates: &'a Candidates<'a, S>, listed: Listed<'a>, costs: &'a mut [u32]) -> Self {
+        Self { candidates, listed, costs, comparison: PhantomData }
+    }
+}
+
+impl<E: CandidateEngine> Work<E> for ListedCosts<'_, Sad> {
+    #[inline(always)]
+    fn run(self, engine: E) {
+        engine.sads(self.candidates, self.listed, self.costs);
+    }
+}
+
+impl<E: CandidateEngine> Work<E> for ListedCosts<'_, Ssd> {
+    #[inline(always)]
+    fn run(self, engine: E) {
+        register_costs::<E, Ssd>(engine, self.candidates, self.listed, self.costs);
     }
 }
 
@@ -181,19 +193,15 @@ impl Cost for Sad {
     type Value = u16;
     type Bound = u16;
 
-    #[inline(always)]
-    fn cost<E: InstructionSet>(engine: E, candidates: &Candidates<'_>, block: u16, offset: u32) -> u32 {
-        register_cost::<E, Self>(engine, candidates, block, offset)
-    }
-
-    #[inline(always)]
-    fn costs<E: CandidateEngine>(
-        engine: E,
+    #[inline]
+    fn costs(
+        instructions: Instructions,
         candidates: &Candidates<'_>,
-        listed: Listed<'_>,
+        blocks: &[u16],
+        offsets: &[u32],
         costs: &mut [u32],
     ) {
-        engine.sads(candidates, listed, costs);
+        instructions.run(ListedCosts::<Self>::new(candidates, (blocks, offsets), costs));
     }
 }
 
@@ -214,9 +222,15 @@ impl Cost for Ssd {
     type Value = u32;
     type Bound = u32;
 
-    #[inline(always)]
-    fn cost<E: InstructionSet>(engine: E, candidates: &Candidates<'_>, block: u16, offset: u32) -> u32 {
-        register_cost::<E, Self>(engine, candidates, block, offset)
+    #[inline]
+    fn costs(
+        instructions: Instructions,
+        candidates: &Candidates<'_>,
+        blocks: &[u16],
+        offsets: &[u32],
+        costs: &mut [u32],
+    ) {
+        instructions.run(ListedCosts::<Self>::new(candidates, (blocks, offsets), costs));
     }
 }
 
@@ -228,16 +242,16 @@ impl RegisterCost for Ssd {
     }
 }
 
-/// The cost of the candidate at `offset` for block `block`, in the widest registers of the engine.
+/// Writes the cost of each of the candidates listed, computed in the widest registers of the engine.
 #[inline(always)]
-fn register_cost<E: InstructionSet, C: RegisterCost>(
+fn register_costs<E: InstructionSet, C: RegisterCost>(
     _: E,
     candidates: &Candidates<'_>,
-    block: u16,
-    offset: u32,
-) -> u32 {
+    listed: Listed<'_>,
+    costs: &mut [u32],
+) {
     // SAFETY: the engine proves that the CPU has the instructions.
-    unsafe { cost_in::<E::Register, C>(candidates, block, offset) }
+    unsafe { costs_in::<E::Register, C>(candidates, listed, costs) }
 }
 
 /// The same in the registers `R`.
@@ -245,36 +259,58 @@ fn register_cost<E: InstructionSet, C: RegisterCost>(
 /// # Safety
 /// The CPU must have the instructions of `R`.
 #[inline(always)]
-pub unsafe fn cost_in<R: Register, C: RegisterCost>(
+pub unsafe fn costs_in<R: Register, C: RegisterCost>(
     candidates: &Candidates<'_>,
-    block: u16,
-    offset: u32,
-) -> u32 {
-    let pair = [candidates.block(block), candidates.at(offset)];
-    // SAFETY: the caller's promise. Both slices have the samples to the end of a square of the side, and the strips
-    // lie side by side in it.
+    listed: Listed<'_>,
+    costs: &mut [u32],
+) {
+    // SAFETY: the caller's promise, and a side of samples that the candidates have.
     unsafe {
-        let (side, pitch) = (candidates.side(), candidates.pitch());
-        let (wide, narrow) = (R::zero(), R::Narrow::zero());
         // Constants for the most frequent sides.
-        if side == 16 {
-            return total(add_strip::<R, C, 16>(wide, pair, 0, 16, pitch));
-        } else if side == 8 {
-            return total(add_strip::<R::Narrow, C, 8>(narrow, pair, 0, 8, pitch));
+        match candidates.side() {
+            8 => costs_of_side::<R, C>(candidates, 8, listed, costs),
+            16 => costs_of_side::<R, C>(candidates, 16, listed, costs),
+            side => costs_of_side::<R, C>(candidates, side, listed, costs),
         }
-        let (mut wide, mut narrow, mut x) = (wide, narrow, 0);
-        while x + 16 <= side {
-            wide = add_strip::<R, C, 16>(wide, pair, x, side, pitch);
-            x += 16;
+    }
+}
+
+/// The same for blocks of `side` samples.
+///
+/// # Safety
+/// The CPU must have the instructions of `R`, and `side` must be that of the candidates.
+#[inline(always)]
+unsafe fn costs_of_side<R: Register, C: RegisterCost>(
+    candidates: &Candidates<'_>,
+    side: usize,
+    (blocks, offsets): Listed<'_>,
+    costs: &mut [u32],
+) {
+    // A copy: costs that are written might alias what is behind the reference.
+    let candidates = *candidates;
+    let (mut samples, mut of) = (candidates.block(0), 0);
+    for ((block, offset), cost) in blocks.iter().zip(offsets).zip(costs) {
+        if *block != of {
+            (samples, of) = (candidates.block(*block), *block);
         }
-        if x + 8 <= side {
-            narrow = add_strip::<R::Narrow, C, 8>(narrow, pair, x, side, pitch);
-            x += 8;
+        let (pair, pitch) = ([samples, candidates.at(*offset)], candidates.pitch());
+        // SAFETY: the caller's promise. Both slices have the samples to the end of a square of the side, and the strips
+        // lie side by side in it.
+        unsafe {
+            let (mut wide, mut narrow, mut x) = (R::zero(), R::Narrow::zero(), 0);
+            while x + 16 <= side {
+                wide = add_strip::<R, C, 16>(wide, pair, x, side, pitch);
+                x += 16;
+            }
+            if x + 8 <= side {
+                narrow = add_strip::<R::Narrow, C, 8>(narrow, pair, x, side, pitch);
+                x += 8;
+            }
+            if x < side {
+                narrow = add_strip::<R::Narrow, C, 4>(narrow, pair, x, side, pitch);
+            }
+            *cost = total(wide) + total(narrow);
         }
-        if x < side {
-            narrow = add_strip::<R::Narrow, C, 4>(narrow, pair, x, side, pitch);
-        }
-        total(wide) + total(narrow)
     }
 }
 

@@ -5,11 +5,11 @@ mod avx2;
 mod deep;
 mod metric;
 
-pub use deep::{DeepCost, DeepSad, DeepSsd, joined, of_part, square};
-pub use metric::{BoundUnit, CandidateEngine, Cost, CostValue, RegisterCost, Sad, Ssd};
+pub use deep::{DeepCost, DeepSad, DeepSsd, Differences, Squares, joined, of_part, square};
+pub use metric::{BoundUnit, ComputeCosts, Cost, CostValue, RegisterCost, Sad, Ssd};
 
-/// Evaluates `$value` with `$cost` as the type for the metric and the bit depth of `$parameters`: the one place where
-/// they become a type. If `$run` is given, it is the function of `Instructions`, which the caller imports, that runs work of
+/// Evaluates `$value` with `$cost` as the type for the metric and the samples of `$parameters`: the one place where they
+/// become a type. If `$run` is given, it is the function of `Instructions`, which the caller imports, that runs work of
 /// that type.
 macro_rules! by_cost {
     ($parameters:expr, $cost:ident $(, $run:ident)? => $value:expr) => {{
@@ -26,13 +26,8 @@ macro_rules! by_cost {
                 $(let $run = Instructions::run_widest;)?
                 $value
             }
-            (Metric::Sad, ..=10) => {
-                type $cost = cost::DeepSad<64>;
-                $(let $run = Instructions::run_deep;)?
-                $value
-            }
             (Metric::Sad, _) => {
-                type $cost = cost::DeepSad<1>;
+                type $cost = cost::DeepSad;
                 $(let $run = Instructions::run_deep;)?
                 $value
             }

@@ -12,6 +12,7 @@ use crate::native::elimination::bounds::BlockParts;
 use crate::native::elimination::engine::{Bound, EliminationEngine, GroupCost};
 use crate::native::elimination::sums::{GROUP, ReferenceSums, SumLevel, TILE};
 use crate::native::elimination::workspace::{BATCH, BatchMemory, CHUNK, CandidateList, GroupLists, RunBlock};
+use motion_base::simd::Instructions;
 
 /// Candidates that the large parts leave in a group: from here on smaller parts pay.
 const CROWD: u32 = 3;
@@ -19,6 +20,7 @@ const CROWD: u32 = 3;
 /// Some of the groups that are listed, and what their search reads and writes.
 pub struct GroupBatch<'b, 'c, E, C: GroupCost> {
     pub engine: E,
+    pub instructions: Instructions,
     pub candidates: &'b Candidates<'c, C::Sample>,
     pub sums: &'b ReferenceSums,
     /// The large parts of the blocks, and the smaller ones.
@@ -175,7 +177,7 @@ impl<E: EliminationEngine, C: GroupCost> GroupBatch<'_, '_, E, C> {
     fn try_listed(&mut self, count: usize) {
         let CandidateList { blocks, offsets, costs } = &mut *self.listed;
         let (blocks, offsets) = (&blocks[..count], &offsets[..count]);
-        C::costs(self.engine, self.candidates, (blocks, offsets), costs);
+        C::costs(self.instructions, self.candidates, blocks, offsets, costs);
         for (cost, (block, offset)) in costs.iter().zip(blocks.iter().zip(offsets)) {
             let RunBlock { target, best, .. } = &mut self.run[usize::from(*block)];
             // Rarely taken.

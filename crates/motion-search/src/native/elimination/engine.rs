@@ -1,11 +1,14 @@
 //! What elimination needs of an instruction set and of a metric.
 
+use std::marker::PhantomData;
+
 use crate::native::candidates::{Candidates, Listed};
 use crate::native::cost::{CostValue, DeepSad, DeepSsd, Sad, Ssd};
 use crate::native::elimination::bounds::{self, BlockParts, Quarters};
 use crate::native::elimination::sums::{ACROSS, GROUP, SumLevel};
 use crate::native::exhaustive::engine::{TileCost, TileEngine};
 use crate::native::sample::SearchSample;
+use motion_base::simd::Work;
 #[cfg(target_arch = "aarch64")]
 use motion_base::simd::neon::Neon;
 use motion_base::simd::portable::Portable;
@@ -31,8 +34,8 @@ pub trait EliminationEngine: TileEngine {
         unreachable!("worth_a_group is None")
     }
 
-    /// [`Bound::bounds_of_groups`] of 16 bits.
-    #[inline(always)]
+    /// [`Bound::bounds_of_groups`] of 16 bits. A function of its own, as it is much code with several callers.
+    #[inline(never)]
     fn bounds(self, parts: &BlockParts, level: &SumLevel, listed: Listed<'_>, bounds: &mut [[u16; GROUP]]) {
         // SAFETY: the engine proves that the CPU has the instructions.
         unsafe { bounds::bounds_of_groups::<Self::Wide>(parts, level, listed, bounds) };
@@ -44,8 +47,9 @@ pub trait EliminationEngine: TileEngine {
         bounds::bound_area::<u8, u16, N>(quarters, 0, bounds)
     }
 
-    /// The sums of `SIDE` neighbouring samples, from each of the first 32 samples on; `SIDE` is 4, 8 or 16.
-    #[inline(always)]
+    /// The sums of `SIDE` neighbouring samples, from each of the first 32 samples on; `SIDE` is 4, 8 or 16. This, as the
+    /// next ones, is a function of its own where it takes more than a few instructions.
+    #[inline(never)]
     fn across<const SIDE: usize>(self, samples: &[u8; 64]) -> Self::Wide {
         let mut sums = [0; WIDE];
         for i in 0..SIDE {
@@ -58,7 +62,7 @@ pub trait EliminationEngine: TileEngine {
     }
 
     /// Writes four rows of 32 positions as eight tiles of 4 × 4, each row by row.
-    #[inline(always)]
+    #[inline(never)]
     fn store_tiles(self, rows: [Self::Wide; 4], tiles: &mut [u16; 4 * WIDE]) {
         for (y, row) in rows.into_iter().enumerate() {
             let row = numbers(row);
@@ -69,7 +73,7 @@ pub trait EliminationEngine: TileEngine {
     }
 
     /// The least and the largest number of each 8 columns of four rows.
-    #[inline(always)]
+    #[inline(never)]
     fn extremes(self, rows: [Self::Wide; 4]) -> [[u16; GROUPS]; 2] {
         let mut least = numbers(rows[0]);
         let mut most = least;
@@ -146,14 +150,12 @@ impl Bound for u16 {
 impl Bound for u32 {
     #[inline(always)]
     fn bounds_of_groups<S: SearchSample, E: EliminationEngine>(
-        _: E,
-        (parts, level): (&BlockParts, &SumLevel),
-        (blocks, starts): Listed<'_>,
+        engine: E,
+        parts: (&BlockParts, &SumLevel),
+        listed: Listed<'_>,
         bounds: &mut [[u32; GROUP]],
     ) {
-        for ((block, start), bounds) in blocks.iter().zip(starts).zip(bounds) {
-            *bounds = parts.bound::<S, u32>(level, *block, *start as usize);
-        }
+        engine.run(SquareBounds { parts, listed, bounds, samples: PhantomData::<S> });
     }
 
     #[inline(always)]
@@ -164,6 +166,24 @@ impl Bound for u32 {
         bounds: &mut [u32],
     ) -> u32 {
         bounds::bound_area::<S, u32, N>(quarters, shift, bounds)
+    }
+}
+
+/// [`Bound::bounds_of_groups`] of 32 bits, compiled by itself as those of 16 bits.
+struct SquareBounds<'a, S> {
+    parts: (&'a BlockParts, &'a SumLevel),
+    listed: Listed<'a>,
+    bounds: &'a mut [[u32; GROUP]],
+    samples: PhantomData<S>,
+}
+
+impl<S: SearchSample, E: EliminationEngine> Work<E> for SquareBounds<'_, S> {
+    #[inline(always)]
+    fn run(self, _: E) {
+        let Self { parts: (parts, level), listed: (blocks, starts), bounds, .. } = self;
+        for ((block, start), bounds) in blocks.iter().zip(starts).zip(bounds) {
+            *bounds = parts.bound::<S, u32>(level, *block, *start as usize);
+        }
     }
 }
 
@@ -206,6 +226,6 @@ impl GroupCost for Sad {
 
 impl GroupCost for Ssd {}
 
-impl<const TERMS: usize> GroupCost for DeepSad<TERMS> {}
+impl GroupCost for DeepSad {}
 
 impl GroupCost for DeepSsd {}

@@ -172,22 +172,18 @@ impl<'a, E: EliminationEngine, C: GroupCost> RowElimination<'a, E, C> {
             for y in 0..side {
                 C::Sample::prefetch(self.engine, samples, y * pitch + AHEAD);
             }
-            self.coarse.sum(self.engine, i, samples, pitch);
-            if self.sums.fine().is_some() {
-                self.fine.sum(self.engine, i, samples, pitch);
+            for parts in [&mut self.coarse, &mut self.fine].into_iter().filter(|parts| parts.count > 0) {
+                parts.sum(self.engine, i, samples, pitch);
             }
         }
         self.try_known(&candidates, column, count);
         let mut failed = 0;
-        if count > 1 {
-            failed = self.search_strips(&candidates, count);
-        } else {
-            for strip in self.buffers.run[0].target.area.strips(MOST_BOUNDS >> shift) {
-                self.buffers.run[0].target.area = strip;
-                failed = self.search_strips(&candidates, 1);
-                if failed != 0 {
-                    break;
-                }
+        // Where a run has several blocks, there is room for the bounds of all rows of each.
+        for strip in self.buffers.run[0].target.area.strips(MOST_BOUNDS >> shift) {
+            self.buffers.run[0].target.area = strip;
+            failed = self.search_strip(&candidates, count);
+            if failed != 0 {
+                break;
             }
         }
         for (i, vector) in vectors.iter_mut().enumerate() {
@@ -222,7 +218,7 @@ impl<'a, E: EliminationEngine, C: GroupCost> RowElimination<'a, E, C> {
             }
         }
         let listed = count * KNOWN;
-        C::costs(self.engine, candidates, (&blocks[..listed], &offsets[..listed]), costs);
+        C::costs(self.job.instructions, candidates, &blocks[..listed], &offsets[..listed], costs);
         for (i, displacements) in displacements.iter().enumerate() {
             let costs = &costs[i * KNOWN..][..KNOWN];
             let keys = costs.iter().zip(displacements).map(|(cost, (x, y))| OrderKey::new(*cost, *x, *y));
@@ -233,7 +229,7 @@ impl<'a, E: EliminationEngine, C: GroupCost> RowElimination<'a, E, C> {
     /// Updates each block's best candidate from its area. Returns a bit for each block that was left out because
     /// exhaustive search is expected to be faster.
     #[inline(always)]
-    fn search_strips(&mut self, candidates: &Candidates<'_, C::Sample>, count: usize) -> u32 {
+    fn search_strip(&mut self, candidates: &Candidates<'_, C::Sample>, count: usize) -> u32 {
         let mut rows = 0;
         for block in &self.buffers.run[..count] {
             rows = rows.max(block.target.area.rows);
@@ -276,6 +272,7 @@ impl<'a, E: EliminationEngine, C: GroupCost> RowElimination<'a, E, C> {
             let Buffers { run, lists, batch, listed: list, .. } = &mut *self.buffers;
             GroupBatch {
                 engine: self.engine,
+                instructions: self.job.instructions,
                 candidates,
                 sums: self.sums,
                 coarse: &self.coarse,
@@ -364,7 +361,7 @@ impl<'a, E: EliminationEngine, C: GroupCost> RowElimination<'a, E, C> {
             *displacement = target.nearest(group.displacement(lanes.trailing_zeros() as usize % GROUP));
             offsets[i] = target.offset(*displacement);
         }
-        C::costs(self.engine, candidates, (blocks, &offsets[..count]), costs);
+        C::costs(self.job.instructions, candidates, blocks, &offsets[..count], costs);
         for (i, (x, y)) in displacements.iter().enumerate() {
             run[i].best.improve(OrderKey::new(costs[i], *x, *y));
         }

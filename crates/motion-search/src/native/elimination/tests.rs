@@ -1,7 +1,6 @@
 //! What engines do their own way for elimination, compared with its definition.
 
 use crate::native::candidates::Candidates;
-use crate::native::cost::{Cost, Sad};
 use crate::native::elimination::area::{lane_x, lane_y};
 use crate::native::elimination::bounds::{self, Quarters};
 use crate::native::elimination::engine::EliminationEngine;
@@ -29,7 +28,7 @@ impl<E: EliminationEngine> Work<E> for CheckCostsOfGroups {
             };
             let noises = (noise(PITCH * side), noise(PITCH * 41).split_off(PITCH));
             for (current, reference) in [noises, (vec![255; PITCH * side], vec![0; PITCH * 40])] {
-                let candidates = Candidates::new(&current, &reference, PITCH, side);
+                let candidates = Candidates::new((&current[..], &reference[..], PITCH), side, 8);
                 let offsets = [0, 5, 63, 3 * PITCH as u32 + 41];
                 let mut costs = [[0; GROUP]; 4];
                 let blocks = [0, 1, 1, 0];
@@ -37,7 +36,9 @@ impl<E: EliminationEngine> Work<E> for CheckCostsOfGroups {
                 for ((block, offset), costs) in blocks.into_iter().zip(offsets).zip(costs) {
                     for (lane, cost) in costs.into_iter().enumerate() {
                         let at = offset + (lane_y(lane) * PITCH as i32 + lane_x(lane)) as u32;
-                        let expected = Sad::cost(engine, &candidates, block, at);
+                        let (block, candidate) = (candidates.block(block), candidates.at(at));
+                        let places = (0..side).flat_map(|y| (0..side).map(move |x| y * PITCH + x));
+                        let expected: u32 = places.map(|i| u32::from(block[i].abs_diff(candidate[i]))).sum();
                         assert_eq!(u32::from(cost), expected, "{side} {at}");
                     }
                 }
@@ -116,6 +117,6 @@ fn engines_bound_groups_as_defined() {
 #[test]
 fn rows_of_candidates_that_end_past_the_reference_are_not_there() {
     let (current, reference) = ([0; 64 * 16], [0; 64 * 20]);
-    let candidates = Candidates::new(&current, &reference, 64, 16);
+    let candidates = Candidates::new((&current[..], &reference[..], 64), 16, 8);
     assert!(candidates.has_rows(64, TILE) && !candidates.has_rows(65, TILE));
 }

@@ -96,8 +96,9 @@ type Pairs = [[u16; 2]; WIDE];
 /// Rows of candidates whose products are summed at once, in two registers each.
 const PRODUCT_BAND: usize = 5;
 
-/// The SSD, by products.
+/// The SSD, by products. A function of its own, as AVX-512 without VNNI calls it too.
 #[target_feature(enable = "avx2")]
+#[inline(never)]
 fn ssd_tile(task: &TileTask<'_>, costs: &mut TileCosts<u32>) {
     dots(task, costs);
     products::squares_from_dots(task, costs);

@@ -138,6 +138,7 @@ mod tests {
                     (&current[..], &reference[..(height + rows - 2) * pitch + READ], pitch),
                     (width, height),
                     (rows, columns),
+                    8,
                 );
                 let mut of_tile = [[C::Value::default(); COLUMNS]; ROWS];
                 let mut of_columns = of_tile;

@@ -1,15 +1,16 @@
 //! What exhaustive search needs of an instruction set and of a metric.
 
-use crate::native::cost::{CandidateEngine, Cost, DeepSad, DeepSsd, Sad, Ssd};
+use crate::native::cost::{Cost, DeepSad, DeepSsd, Differences, Sad, Squares, Ssd};
 use crate::native::exhaustive::columns::{self, CostLayout};
 use crate::native::exhaustive::deep;
 use crate::native::exhaustive::tile::{TileCosts, TileTask};
+use motion_base::simd::InstructionSet;
 use motion_base::simd::portable::Portable;
 #[cfg(target_arch = "x86_64")]
 use motion_base::simd::sse2::Sse2;
 
 /// An instruction set, with what it may do its own way for tiles of candidates.
-pub trait TileEngine: CandidateEngine {
+pub trait TileEngine: InstructionSet {
     /// Neighbouring candidates that are compared at once: one of them costs as much as all.
     const LANES: usize = 1;
 
@@ -70,25 +71,34 @@ macro_rules! eight_bits {
 eight_bits!(Sad, u16, sad_tile);
 eight_bits!(Ssd, u32, ssd_tile);
 
-/// Implements [`TileCost`] for a metric of deep samples, whose tiles `$tile` computes.
-macro_rules! deep_samples {
-    ($cost:ty, |$engine:ident, $task:ident, $costs:ident| $tile:expr $(, $terms:ident)?) => {
-        impl $(<const $terms: usize>)? TileCost for $cost {
-            #[inline(always)]
-            fn tile_costs<E: TileEngine>(
-                $engine: E,
-                $task: &TileTask<'_, u16>,
-                layout: CostLayout,
-                $costs: &mut TileCosts<u32>,
-            ) {
-                match layout {
-                    CostLayout::Tile => $tile,
-                    CostLayout::Transposed => deep::columns::<Self>($task, $costs),
-                }
-            }
+impl TileCost for DeepSad {
+    #[inline(always)]
+    fn tile_costs<E: TileEngine>(
+        engine: E,
+        task: &TileTask<'_, u16>,
+        layout: CostLayout,
+        costs: &mut TileCosts<u32>,
+    ) {
+        match (layout, task.depth()) {
+            (CostLayout::Tile, ..=10) => deep::sad_tile::<E, 64>(engine, task, costs),
+            (CostLayout::Tile, _) => deep::sad_tile::<E, 1>(engine, task, costs),
+            (CostLayout::Transposed, ..=10) => deep::columns::<Differences<64>>(task, costs),
+            (CostLayout::Transposed, _) => deep::columns::<Differences<1>>(task, costs),
         }
-    };
+    }
 }
 
-deep_samples!(DeepSad<TERMS>, |engine, task, costs| deep::sad_tile::<E, TERMS>(engine, task, costs), TERMS);
-deep_samples!(DeepSsd, |engine, task, costs| engine.deep_ssd_tile(task, costs));
+impl TileCost for DeepSsd {
+    #[inline(always)]
+    fn tile_costs<E: TileEngine>(
+        engine: E,
+        task: &TileTask<'_, u16>,
+        layout: CostLayout,
+        costs: &mut TileCosts<u32>,
+    ) {
+        match layout {
+            CostLayout::Tile => engine.deep_ssd_tile(task, costs),
+            CostLayout::Transposed => deep::columns::<Squares>(task, costs),
+        }
+    }
+}

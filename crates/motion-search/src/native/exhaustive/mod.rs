@@ -14,7 +14,7 @@ mod products;
 pub mod tile;
 
 use crate::estimator::{MotionVector, OrderKey, Sample};
-use crate::native::cost::by_cost;
+use crate::native::cost::{CostValue, by_cost};
 use crate::native::job::{JobBlock, SearchJob};
 use columns::CostLayout;
 use engine::{TileCost, TileEngine};
@@ -83,6 +83,25 @@ struct Tile {
     layout: CostLayout,
 }
 
+impl Tile {
+    /// The displacements of its candidates.
+    #[inline(always)]
+    fn displacements(self) -> impl Iterator<Item = (i32, i32)> {
+        let (left, top) = self.displacement;
+        let rows = top..top + self.rows as i32;
+        (left..left + self.columns as i32).flat_map(move |x| rows.clone().map(move |y| (x, y)))
+    }
+
+    /// The rows and columns of its costs.
+    #[inline(always)]
+    fn size_of_costs(self) -> (usize, usize) {
+        match self.layout {
+            CostLayout::Tile => (self.rows, self.columns),
+            CostLayout::Transposed => (self.columns, self.rows),
+        }
+    }
+}
+
 /// At most so many candidates are compared one by one: fewer than it takes for copying their rows to pay.
 const FEW: usize = 4;
 
@@ -100,7 +119,7 @@ fn search<E: TileEngine, C: TileCost>(
         for x in (window.x0()..end).step_by(COLUMNS) {
             let columns = COLUMNS.min((end - x) as usize);
             let tile = Tile { displacement: (x, y), rows, columns, layout: CostLayout::Tile };
-            best = scratch.best_of(engine, block, tile, |u, v| OrderKey::tie(x + u, y + v), best);
+            best = scratch.best_of(engine, block, tile, best);
         }
     }
     if left_over == 0 {
@@ -108,55 +127,61 @@ fn search<E: TileEngine, C: TileCost>(
     }
     for y in (window.y0()..=window.y1()).step_by(COLUMNS) {
         let rows = COLUMNS.min((window.y1() - y + 1) as usize);
-        if rows * left_over <= FEW {
-            let candidates = block.candidates();
-            for (x, y) in (end..=window.x1()).flat_map(|x| (y..=window.y1()).map(move |y| (x, y))) {
-                let offset = block.offset((0, 0), (x, y)) as u32;
-                best = best.min(OrderKey::new(C::cost(engine, &candidates, 0, offset), x, y));
-            }
-            continue;
-        }
-        let layout = CostLayout::Transposed;
-        let tile = Tile { displacement: (end, y), rows, columns: left_over, layout };
-        best = scratch.best_of(engine, block, tile, |u, v| OrderKey::tie(end + v, y + u), best);
+        let tile = Tile { displacement: (end, y), rows, columns: left_over, layout: CostLayout::Transposed };
+        best = if rows * left_over > FEW {
+            scratch.best_of(engine, block, tile, best)
+        } else {
+            best_of_few::<C>(block, tile, best)
+        };
+    }
+    best
+}
+
+/// The better of `best` and the best of at most [`FEW`] candidates.
+#[inline(always)]
+fn best_of_few<C: TileCost>(block: JobBlock<'_>, tile: Tile, mut best: OrderKey) -> OrderKey {
+    let count = tile.rows * tile.columns;
+    let (mut offsets, mut costs) = ([0; FEW], [0; FEW]);
+    for (offset, displacement) in offsets.iter_mut().zip(tile.displacements()) {
+        *offset = block.offset((0, 0), displacement) as u32;
+    }
+    let (blocks, offsets) = (&[0; FEW][..count], &offsets[..count]);
+    C::costs(block.job.instructions, &block.candidates(), blocks, offsets, &mut costs);
+    for ((x, y), cost) in tile.displacements().zip(costs) {
+        best = best.min(OrderKey::new(cost, x, y));
     }
     best
 }
 
 impl<C: TileCost> TileScratch<C> {
-    /// The better of `best` and the best candidate of `block` in `tile`. `tie(u, v)` decides between equal costs
-    /// ([`OrderKey::tie`]) for the one whose cost is in column `u` and row `v` of the tile's layout.
+    /// The better of `best` and the best candidate of `block` in `tile`.
     #[inline(always)]
     fn best_of<E: TileEngine>(
         &mut self,
         engine: E,
         block: JobBlock<'_>,
         tile: Tile,
-        tie: impl Fn(i32, i32) -> u32,
         best: OrderKey,
     ) -> OrderKey {
-        let size = match tile.layout {
-            CostLayout::Tile => (tile.rows, tile.columns),
-            CostLayout::Transposed => (tile.columns, tile.rows),
-        };
+        let Self { part, block: sums } = self;
         if block.side() <= PART {
             let task = task_of(block, tile, (0, 0));
-            engine.run(ComputeTile::<C> { task, layout: tile.layout, costs: &mut self.part });
-            return best_of(&self.part, size, tie, best);
+            engine.run(ComputeTile::<C> { task, layout: tile.layout, costs: part });
+            return engine.run(BestOfTile { costs: part, tile, best });
         }
         // The costs of larger blocks are the sums of those of their parts.
-        let sums = self.block[..size.0].as_flattened_mut();
-        sums.fill(0);
+        let of_parts = sums[..tile.size_of_costs().0].as_flattened_mut();
+        of_parts.fill(0);
         let starts = || (0..block.side()).step_by(PART);
         for start in starts().flat_map(|y| starts().map(move |x| (x, y))) {
             let task = task_of(block, tile, start);
-            engine.run(ComputeTile::<C> { task, layout: tile.layout, costs: &mut self.part });
-            for (sum, cost) in sums.iter_mut().zip(self.part.as_flattened()) {
+            engine.run(ComputeTile::<C> { task, layout: tile.layout, costs: part });
+            for (sum, cost) in of_parts.iter_mut().zip(part.as_flattened()) {
                 // A row of costs is wider than the tile: the numbers past its columns mean nothing, and may overflow.
                 *sum = sum.wrapping_add((*cost).into());
             }
         }
-        best_of(&self.block, size, tie, best)
+        engine.run(BestOfTile { costs: sums, tile, best })
     }
 }
 
@@ -166,7 +191,8 @@ fn task_of<S: Sample>(block: JobBlock<'_>, tile: Tile, part: (usize, usize)) -> 
     let current = &block.job.current.samples()[block.offset(part, (0, 0))..];
     let reference = &block.job.reference.samples()[block.offset(part, tile.displacement)..];
     let size = (PART.min(block.side() - part.0), PART.min(block.side() - part.1));
-    TileTask::new((current, reference, block.layout().pitch), size, (tile.rows, tile.columns))
+    let samples = (current, reference, block.layout().pitch);
+    TileTask::new(samples, size, (tile.rows, tile.columns), block.job.parameters.bit_depth)
 }
 
 /// Writes the costs of a task. It is compiled by itself, as it is much code with several callers.
@@ -179,7 +205,29 @@ struct ComputeTile<'a, C: TileCost> {
 impl<C: TileCost, E: TileEngine> Work<E> for ComputeTile<'_, C> {
     #[inline(always)]
     fn run(self, engine: E) {
-        C::tile_costs(engine, &self.task, self.layout, self.costs);
+        // Where candidates are compared one at a time, no columns are left over.
+        let layout = if E::LANES == 1 { CostLayout::Tile } else { self.layout };
+        C::tile_costs(engine, &self.task, layout, self.costs);
+    }
+}
+
+/// The better of `best` and the best candidate of a tile. It is compiled by itself, for all metrics with such costs.
+struct BestOfTile<'a, V> {
+    costs: &'a TileCosts<V>,
+    tile: Tile,
+    best: OrderKey,
+}
+
+impl<V: CostValue, E: TileEngine> Work<E, OrderKey> for BestOfTile<'_, V> {
+    #[inline(always)]
+    fn run(self, _: E) -> OrderKey {
+        let Self { costs, tile, best } = self;
+        let ((x, y), is_transposed) = (tile.displacement, tile.layout == CostLayout::Transposed);
+        let tie = |u: i32, v: i32| {
+            let (right, down) = if is_transposed { (v, u) } else { (u, v) };
+            OrderKey::tie(x + right, y + down)
+        };
+        best_of(costs, tile.size_of_costs(), tie, best)
     }
 }
 

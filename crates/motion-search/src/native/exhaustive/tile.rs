@@ -30,11 +30,12 @@ pub struct TileTask<'a, S = u8> {
     height: usize,
     rows: usize,
     columns: usize,
+    depth: u32,
 }
 
 impl<'a, S> TileTask<'a, S> {
     /// The part of `width × height` samples at the start of `current`, and `rows × columns`
-    /// candidates from the start of `reference` on; rows of both are `pitch` apart.
+    /// candidates from the start of `reference` on; rows of both are `pitch` apart, and samples have `depth` bits.
     ///
     /// # Panics
     /// Where a size is out of range or a slice ends before the last sample that may be read.
@@ -43,6 +44,7 @@ impl<'a, S> TileTask<'a, S> {
         (current, reference, pitch): (&'a [S], &'a [S], usize),
         (width, height): (usize, usize),
         (rows, columns): (usize, usize),
+        depth: u32,
     ) -> Self {
         assert!(
             width.is_multiple_of(4)
@@ -53,7 +55,7 @@ impl<'a, S> TileTask<'a, S> {
         assert!((1..=ROWS).contains(&rows) && (1..=COLUMNS).contains(&columns));
         let current = &current[..(height - 1) * pitch + width];
         let reference = &reference[..(height + rows - 2) * pitch + READ];
-        Self { current, reference, pitch, width, height, rows, columns }
+        Self { current, reference, pitch, width, height, rows, columns, depth }
     }
 
     /// The part's samples: the slice holds `(height - 1) * pitch + width` of them.
@@ -96,6 +98,12 @@ impl<'a, S> TileTask<'a, S> {
     #[inline(always)]
     pub fn columns(&self) -> usize {
         self.columns
+    }
+
+    /// Bits of a sample.
+    #[inline(always)]
+    pub fn depth(&self) -> u32 {
+        self.depth
     }
 }
 

@@ -25,8 +25,10 @@ pub fn fit_row<E: InstructionSet>(engine: E, search: &LevelSearch<'_>, rows: &mu
         for lane in 0..count {
             let (x, y) = (i32::from(vectors[0][to + lane]), i32::from(vectors[1][to + lane]));
             let cost = |x, y| matcher.cost::<E, false>(engine, cells, lane, (x, y)) as i32;
-            (before[0][lane], after[0][lane]) = (cost(x - ARM, y), cost(x + ARM, y));
-            (before[1][lane], after[1][lane]) = (cost(x, y - ARM), cost(x, y + ARM));
+            for (axis, (right, down)) in [(ARM, 0), (0, ARM)].into_iter().enumerate() {
+                before[axis][lane] = cost(x - right, y - down);
+                after[axis][lane] = cost(x + right, y + down);
+            }
         }
         let costs = chunk(rows.costs, to);
         for axis in 0..2 {

@@ -10,7 +10,17 @@ pub const WIDE: usize = COLUMNS + PART;
 /// Turns the products `Σcr` in `costs` into costs.
 #[inline(always)]
 pub fn squares_from_dots<S: SearchSample>(task: &TileTask<'_, S>, costs: &mut TileCosts<u32>) {
-    let current = task.current().chunks(task.pitch()).flat_map(|row| &row[..task.width()]);
+    match task.width() {
+        4 => of_width::<S, 4>(task, costs),
+        8 => of_width::<S, 8>(task, costs),
+        12 => of_width::<S, 12>(task, costs),
+        _ => of_width::<S, 16>(task, costs),
+    }
+}
+
+#[inline(always)]
+fn of_width<S: SearchSample, const W: usize>(task: &TileTask<'_, S>, costs: &mut TileCosts<u32>) {
+    let current = task.current().chunks(task.pitch()).flat_map(|row| &row[..W]);
     let current: u32 = current.map(|sample| square(*sample)).sum();
     // A row's squares are added before its first candidate and subtracted after its last.
     let mut rows = [[0; COLUMNS]; PART + ROWS - 1];
@@ -18,7 +28,7 @@ pub fn squares_from_dots<S: SearchSample>(task: &TileTask<'_, S>, costs: &mut Ti
     for (k, row) in rows.iter_mut().enumerate() {
         let samples = &task.reference()[k * task.pitch()..];
         let samples: &[S; WIDE] = samples.first_chunk().expect("READ samples a row");
-        *row = sums_of(samples, task.width());
+        *row = sums_of::<S, W>(samples);
     }
     let mut squares = [current; COLUMNS];
     for row in &rows[..task.height() - 1] {
@@ -36,9 +46,9 @@ pub fn squares_from_dots<S: SearchSample>(task: &TileTask<'_, S>, costs: &mut Ti
     }
 }
 
-/// The sum of `width` neighbours from each of [`COLUMNS`] on, by sums of four.
+/// The sum of `W` neighbours from each of [`COLUMNS`] on, by sums of four.
 #[inline(always)]
-fn sums_of<S: SearchSample>(samples: &[S; WIDE], width: usize) -> [u32; COLUMNS] {
+fn sums_of<S: SearchSample, const W: usize>(samples: &[S; WIDE]) -> [u32; COLUMNS] {
     let mut squares = [0; WIDE];
     for (to, sample) in squares.iter_mut().zip(samples) {
         *to = square(*sample);
@@ -48,10 +58,8 @@ fn sums_of<S: SearchSample>(samples: &[S; WIDE], width: usize) -> [u32; COLUMNS]
         fours[u] = (squares[u] + squares[u + 1]) + (squares[u + 2] + squares[u + 3]);
     }
     let mut sums = [0; COLUMNS];
-    for fours in fours.windows(COLUMNS).step_by(4).take(width / 4) {
-        for u in 0..COLUMNS {
-            sums[u] += fours[u];
-        }
+    for u in 0..COLUMNS {
+        sums[u] = (0..W).step_by(4).map(|x| fours[u + x]).sum();
     }
     sums
 }

@@ -17,7 +17,7 @@ const RELEASE: [&str; 9] = [
     "cargo build --release --workspace --all-targets",
     "cargo build --release --example demo",
     "cargo test --release --no-run",
-    "cargo bench --no-run -p motion-benches",
+    "cargo bench --no-run -p gst-plugin-motionestimate -p motion-benches",
     "cargo bench --no-run --workspace",
     "scripts/cargo-for-meson cargo release default '-p gst-plugin-motionestimate --lib' . target",
     "scripts/cargo-for-meson cargo release default \

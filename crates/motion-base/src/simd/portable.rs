@@ -10,9 +10,9 @@ use crate::simd::register::{Register, SampleRegister, WIDE, WideRegister, WordRe
 pub struct Portable;
 
 impl InstructionSet for Portable {
-    type Register = Samples;
-    type Samples = Samples;
-    type Words = WordArray<Samples>;
+    type Register = PlainSamples;
+    type Samples = PlainSamples;
+    type Words = WordArray<PlainSamples>;
     type Wide = [u16; WIDE];
 
     run_with!();
@@ -20,9 +20,9 @@ impl InstructionSet for Portable {
 
 /// 16 samples, or partial sums: of the first eight samples in the first of four, of the last eight in the third.
 #[derive(Clone, Copy)]
-pub struct Samples([u8; 16]);
+pub struct PlainSamples([u8; 16]);
 
-impl Samples {
+impl PlainSamples {
     /// Adds what `cost` returns for the samples of `c` and `r`. In this shape rustc 1.95 makes two `psadbw` of absolute
     /// differences.
     #[inline(always)]
@@ -39,7 +39,7 @@ impl Samples {
 }
 
 // SAFETY: `load` reads 16 samples, and `load_rows` the rows alone.
-unsafe impl Register for Samples {
+unsafe impl Register for PlainSamples {
     const SAMPLES: usize = 16;
     type Narrow = Self;
 
@@ -85,7 +85,7 @@ unsafe impl Register for Samples {
 }
 
 // SAFETY: no pointers.
-unsafe impl SampleRegister for Samples {
+unsafe impl SampleRegister for PlainSamples {
     #[inline(always)]
     unsafe fn all(sample: u8) -> Self {
         Self([sample; 16])

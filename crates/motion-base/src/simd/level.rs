@@ -152,13 +152,8 @@ impl Instructions {
         }
     }
 
-    /// Runs the compilation of `work` for exactly these instructions, which full search gains by.
+    /// Runs the compilation of `work` for exactly these instructions, which full search gains by and tests compare.
     pub fn run_widest<R, W: WorkForAll<R>>(self, work: W) -> R {
-        self.run_compiled(work)
-    }
-
-    /// Runs the compilation of `work` for exactly these instructions.
-    pub fn run_compiled<R, W: WorkForAll<R>>(self, work: W) -> R {
         match self {
             #[cfg(any(not(target_arch = "x86_64"), feature = "portable"))]
             Self::Portable(engine) => engine.run(work),

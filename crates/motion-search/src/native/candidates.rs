@@ -10,19 +10,18 @@ pub struct Candidates<'a, S = u8> {
     reference: &'a [S],
     pitch: usize,
     side: usize,
-    depth: u32,
 }
 
 impl<'a, S> Candidates<'a, S> {
     /// Blocks of `side` samples, the first of them at the start of `current` and the others to its right, and the
-    /// samples of the reference frame, all of `depth` bits.
+    /// samples of the reference frame.
     ///
     /// # Panics
     /// Where `side` is no multiple of four.
     #[inline(always)]
-    pub fn new((current, reference, pitch): (&'a [S], &'a [S], usize), side: usize, depth: u32) -> Self {
+    pub fn new(current: &'a [S], reference: &'a [S], pitch: usize, side: usize) -> Self {
         assert!(side.is_multiple_of(4) && side >= 4 && pitch >= side);
-        Self { current, reference, pitch, side, depth }
+        Self { current, reference, pitch, side }
     }
 
     /// Samples from the first of a block, or of a candidate, to its last.
@@ -81,12 +80,6 @@ impl<'a, S> Candidates<'a, S> {
     #[inline(always)]
     pub fn side(&self) -> usize {
         self.side
-    }
-
-    /// Bits of a sample.
-    #[inline(always)]
-    pub fn depth(&self) -> u32 {
-        self.depth
     }
 }
 

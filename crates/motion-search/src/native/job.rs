@@ -79,8 +79,7 @@ impl<'a> JobBlock<'a> {
     /// The block and those to its right, and all their candidates.
     #[inline(always)]
     pub fn candidates<S: Sample>(self) -> Candidates<'a, S> {
-        let samples = (self.samples(), self.job.reference.samples(), self.layout().pitch);
-        Candidates::new(samples, self.side(), self.job.parameters.bit_depth)
+        Candidates::new(self.samples(), self.job.reference.samples(), self.layout().pitch, self.side())
     }
 }
 

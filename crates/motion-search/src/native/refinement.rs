@@ -7,7 +7,7 @@
 
 use rayon::prelude::*;
 
-use crate::estimator::{MotionVector, Parameters, PooledRecords, RecordPool, half_samples_around};
+use crate::estimator::{MotionVector, PooledRecords, RecordPool, half_samples_around};
 use crate::native::candidates::Candidates;
 use crate::native::cost::{ComputeCosts, Cost, by_cost};
 use crate::native::job::{JobBlock, SearchJob};
@@ -40,11 +40,11 @@ const MULTIPLE: usize = 8;
 pub fn refine(job: &SearchJob<'_>, first: usize, vectors: &mut [MotionVector], pool: &RecordPool<Line>) {
     let rows = vectors.par_chunks_mut(job.parameters.grid().columns).enumerate();
     rows.for_each_init(
-        || by_cost!(job.parameters, C => RefinedPatch::new::<<C as Cost>::Sample>(job.parameters, pool)),
+        || by_cost!(job.parameters, C => RefinedPatch::new::<<C as Cost>::Sample>(job.parameters.block_size, pool)),
         |patch, (row, vectors)| {
             let row = first + row;
             by_cost!(job.parameters, C => {
-                let compute_costs: ComputeCosts<<C as Cost>::Sample> = C::costs;
+                let compute_costs = C::compute_costs(job.parameters.bit_depth);
                 job.instructions.run(RefinedRow { job, row, patch, vectors, compute_costs });
             });
         },
@@ -64,8 +64,6 @@ struct PatchLayout {
     /// Samples of a block on an axis.
     side: usize,
     pitch: usize,
-    /// Bits of a sample.
-    depth: u32,
 }
 
 /// The parts of a [`RefinedPatch`].
@@ -84,10 +82,10 @@ struct PatchParts<'a, S: SearchSample> {
 }
 
 impl PatchLayout {
-    /// For blocks of `side` samples of `depth` bits.
-    fn new(side: usize, depth: u32) -> Self {
+    /// For blocks of `side` samples.
+    fn new(side: usize) -> Self {
         // A filter reads five samples more than it makes points, which are two more than the block has.
-        Self { side, pitch: (side + 2 + TAPS - 1).next_multiple_of(MULTIPLE), depth }
+        Self { side, pitch: (side + 2 + TAPS - 1).next_multiple_of(MULTIPLE) }
     }
 
     /// Samples of the reference frame.
@@ -145,9 +143,9 @@ impl PatchLayout {
 }
 
 impl RefinedPatch {
-    /// For the blocks of `parameters`, with memory of `pool`.
-    fn new<S: SearchSample>(parameters: &Parameters, pool: &RecordPool<Line>) -> Self {
-        let layout = PatchLayout::new(parameters.block_size, parameters.bit_depth);
+    /// For blocks of `side` samples, with memory of `pool`.
+    fn new<S: SearchSample>(side: usize, pool: &RecordPool<Line>) -> Self {
+        let layout = PatchLayout::new(side);
         let bytes = layout.lengths::<S>().into_iter().sum::<usize>();
         Self { layout, lines: pool.take(bytes / size_of::<Line>()) }
     }
@@ -168,7 +166,7 @@ impl RefinedPatch {
     /// Copies `block`, and interpolates around the block displaced by `(x, y)` whole samples.
     #[inline(always)]
     fn fill<S: SearchSample>(&mut self, block: JobBlock<'_>, (x, y): (i32, i32)) {
-        let PatchLayout { side, pitch, .. } = self.layout;
+        let PatchLayout { side, pitch } = self.layout;
         let (read, plane) = (self.layout.read(), self.layout.plane());
         let (layout, parameters) = (block.layout(), block.job.parameters);
         let peak = layout.format.peak();
@@ -231,7 +229,7 @@ impl RefinedPatch {
             }
         }
         let reference = if is_half { planes } else { averages };
-        let candidates = Candidates::new((current, reference, layout.pitch), layout.side, layout.depth);
+        let candidates = Candidates::new(current, reference, layout.pitch, layout.side);
         compute_costs(instructions, &candidates, &[0; COMPARED], &offsets, &mut costs);
         costs
     }

@@ -50,7 +50,7 @@ impl SecondCosts<'_> {
             let bytes = samples * size_of::<<C as Cost>::Sample>();
             let mut lines = pool.take(bytes.div_ceil(size_of::<Line>()));
             let samples = bytemuck::cast_slice_mut(&mut lines);
-            let compute_costs: ComputeCosts<<C as Cost>::Sample> = C::costs;
+            let compute_costs = C::compute_costs(self.parameters.bit_depth);
             instructions.run(SecondWork { job: self, area, samples, instructions, compute_costs });
         });
     }
@@ -100,8 +100,7 @@ impl<S: SearchSample, E: InstructionSet> Work<E> for SecondWork<'_, '_, S> {
         read(current, (0, top), &mut block_rows[..pitch * side], pitch);
         for (column, vector) in vectors.iter().enumerate() {
             let left = column * side;
-            let samples = (&block_rows[left..], &*area, pitch);
-            let candidates = Candidates::new(samples, side, parameters.bit_depth);
+            let candidates = Candidates::new(&block_rows[left..], &*area, pitch, side);
             let window =
                 near(parameters.window_of_block(column, row), parameters.winning_window(column, row));
             let is_near = |units: i16, samples: i32| {

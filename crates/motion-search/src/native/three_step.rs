@@ -9,7 +9,7 @@ use motion_base::simd::{InstructionSet, Work};
 /// Writes the vectors of the blocks in row `row` of the grid.
 pub fn search_row(job: &SearchJob<'_>, row: usize, vectors: &mut [MotionVector]) {
     by_cost!(job.parameters, C => {
-        let compute_costs: ComputeCosts<<C as Cost>::Sample> = C::costs;
+        let compute_costs = C::compute_costs(job.parameters.bit_depth);
         job.instructions.run(ThreeStepRow { job, row, vectors, compute_costs });
     });
 }

@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use rayon::prelude::*;
-
 use super::halved;
 use crate::estimator::{Frame, FrameView, RecordPool, SetupError};
 use motion_base::memory;
 use motion_base::sampling::{CompensationError, check_plane};
 use motion_base::simd::{InstructionSet, Instructions, Work};
+use motion_base::threads::each_band;
 
 /// Rows that a task makes: with fewer, starting the task costs more than it saves.
 const ROWS_A_TASK: usize = 16;
@@ -77,7 +76,7 @@ fn view(samples: &[u8], width: usize, height: usize) -> FrameView<'_> {
 fn halve(instructions: Instructions, whole: &FrameView<'_>, half: &mut [u8]) {
     let (width, height) = whole.size();
     let row = halved(width, 1);
-    half.par_chunks_mut(row * ROWS_A_TASK).enumerate().for_each(|(task, rows)| {
+    each_band(half, row * ROWS_A_TASK, &|task, rows| {
         // Of an even length, with the last sample twice if need be.
         let mut pair = [vec![0; 2 * row], vec![0; 2 * row]];
         for (index, half) in rows.chunks_exact_mut(row).enumerate() {

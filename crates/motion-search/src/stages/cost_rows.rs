@@ -322,6 +322,7 @@ impl<S: TileSample> RowBuffers<S> {
             };
             intra(&tiles, &transforms).into_iter().enumerate().for_each(|(mode, costs)| add(mode, costs));
         }
+        // One call of what is much code.
         let compared = [has_zero.then_some(&reference[at..]), has_satd.then_some(&predicted[at..])];
         for (index, samples) in (MODES..).zip(compared) {
             if let Some(samples) = samples {

@@ -2,8 +2,8 @@
 //! what is written in a function, or inlined always, is compiled for its instruction set.)
 
 use crate::native::candidates::Candidates;
-use crate::native::cost::metric::{CandidateEngine, Cost, ListedCosts};
-use motion_base::simd::{Instructions, Work};
+use crate::native::cost::metric::{CandidateEngine, ComputeCosts, Cost, ListedCosts, compute_costs};
+use motion_base::simd::Work;
 
 /// Side of the largest part of a block whose cost is computed at once.
 const PART: usize = 16;
@@ -18,24 +18,10 @@ impl Cost for DeepSad {
     type Bound = u16;
 
     #[inline]
-    fn costs(
-        instructions: Instructions,
-        candidates: &Candidates<'_, u16>,
-        blocks: &[u16],
-        offsets: &[u32],
-        costs: &mut [u32],
-    ) {
-        match candidates.depth() {
-            ..=10 => instructions.run(ListedCosts::<Differences<64>, u16>::new(
-                candidates,
-                (blocks, offsets),
-                costs,
-            )),
-            _ => instructions.run(ListedCosts::<Differences<1>, u16>::new(
-                candidates,
-                (blocks, offsets),
-                costs,
-            )),
+    fn compute_costs(depth: u32) -> ComputeCosts<u16> {
+        match depth {
+            ..=10 => compute_costs::<Differences<64>, u16>,
+            _ => compute_costs::<Differences<1>, u16>,
         }
     }
 }
@@ -50,14 +36,8 @@ impl Cost for DeepSsd {
     type Bound = u32;
 
     #[inline]
-    fn costs(
-        instructions: Instructions,
-        candidates: &Candidates<'_, u16>,
-        blocks: &[u16],
-        offsets: &[u32],
-        costs: &mut [u32],
-    ) {
-        instructions.run(ListedCosts::<Squares, u16>::new(candidates, (blocks, offsets), costs));
+    fn compute_costs(_: u32) -> ComputeCosts<u16> {
+        compute_costs::<Squares, u16>
     }
 }
 

@@ -10,7 +10,7 @@ use motion_base::simd::portable::Portable;
 use motion_base::simd::register::{Register, WIDE};
 #[cfg(target_arch = "x86_64")]
 use motion_base::simd::sse2::Sse2;
-use motion_base::simd::{InstructionSet, Instructions, Work};
+use motion_base::simd::{InstructionSet, Instructions, Work, WorkForAll};
 
 /// A number that holds the cost of a part of a block, or a lower bound of one.
 pub trait CostValue:
@@ -113,21 +113,27 @@ pub trait Cost: Copy + Send + 'static {
     /// Holds lower bounds of costs.
     type Bound: CostValue;
 
-    /// Writes the cost of each of the candidates listed, by their blocks and where their first samples are.
-    ///
-    /// # Panics
-    /// As [`Candidates::block`] and [`Candidates::at`].
-    fn costs(
-        instructions: Instructions,
-        candidates: &Candidates<'_, Self::Sample>,
-        blocks: &[u16],
-        offsets: &[u32],
-        costs: &mut [u32],
-    );
+    /// What computes the costs of samples of `depth` bits.
+    fn compute_costs(depth: u32) -> ComputeCosts<Self::Sample>;
 }
 
-/// [`Cost::costs`] of a metric of samples of the type `S`.
+/// Writes the cost of each of the candidates listed, by their blocks and where their first samples are.
+///
+/// It panics as [`Candidates::block`] and [`Candidates::at`].
 pub type ComputeCosts<S> = fn(Instructions, &Candidates<'_, S>, &[u16], &[u32], &mut [u32]);
+
+/// [`ComputeCosts`], compared by `C`.
+pub fn compute_costs<C, S: 'static>(
+    instructions: Instructions,
+    candidates: &Candidates<'_, S>,
+    blocks: &[u16],
+    offsets: &[u32],
+    costs: &mut [u32],
+) where
+    for<'a> ListedCosts<'a, C, S>: WorkForAll<()>,
+{
+    instructions.run(ListedCosts { candidates, listed: (blocks, offsets), costs, comparison: PhantomData });
+}
 
 /// An instruction set, with what it may do its own way for listed candidates.
 pub trait CandidateEngine: InstructionSet {
@@ -151,13 +157,6 @@ pub struct ListedCosts<'a, C, S = u8> {
     pub listed: Listed<'a>,
     pub costs: &'a mut [u32],
     comparison: PhantomData<C>,
-}
-
-impl<'a, C, S> ListedCosts<'a, C, S> {
-    #[inline(always)]
-    pub fn new(candidates: &'a Candidates<'a, S>, listed: Listed<'a>, costs: &'a mut [u32]) -> Self {
-        Self { candidates, listed, costs, comparison: PhantomData }
-    }
 }
 
 impl<E: CandidateEngine> Work<E> for ListedCosts<'_, Sad> {
@@ -194,14 +193,8 @@ impl Cost for Sad {
     type Bound = u16;
 
     #[inline]
-    fn costs(
-        instructions: Instructions,
-        candidates: &Candidates<'_>,
-        blocks: &[u16],
-        offsets: &[u32],
-        costs: &mut [u32],
-    ) {
-        instructions.run(ListedCosts::<Self>::new(candidates, (blocks, offsets), costs));
+    fn compute_costs(_: u32) -> ComputeCosts<u8> {
+        compute_costs::<Self, u8>
     }
 }
 
@@ -223,14 +216,8 @@ impl Cost for Ssd {
     type Bound = u32;
 
     #[inline]
-    fn costs(
-        instructions: Instructions,
-        candidates: &Candidates<'_>,
-        blocks: &[u16],
-        offsets: &[u32],
-        costs: &mut [u32],
-    ) {
-        instructions.run(ListedCosts::<Self>::new(candidates, (blocks, offsets), costs));
+    fn compute_costs(_: u32) -> ComputeCosts<u8> {
+        compute_costs::<Self, u8>
     }
 }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::estimator::OrderKey;
 use crate::native::candidates::Candidates;
-use crate::native::cost::CostValue;
+use crate::native::cost::{ComputeCosts, CostValue};
 use crate::native::elimination::area::CandidateGroup;
 use crate::native::elimination::backoff::{RowHistory, StepCosts};
 use crate::native::elimination::bounds::BlockParts;
@@ -21,6 +21,7 @@ const CROWD: u32 = 3;
 pub struct GroupBatch<'b, 'c, E, C: GroupCost> {
     pub engine: E,
     pub instructions: Instructions,
+    pub compute_costs: ComputeCosts<C::Sample>,
     pub candidates: &'b Candidates<'c, C::Sample>,
     pub sums: &'b ReferenceSums,
     /// The large parts of the blocks, and the smaller ones.
@@ -177,7 +178,7 @@ impl<E: EliminationEngine, C: GroupCost> GroupBatch<'_, '_, E, C> {
     fn try_listed(&mut self, count: usize) {
         let CandidateList { blocks, offsets, costs } = &mut *self.listed;
         let (blocks, offsets) = (&blocks[..count], &offsets[..count]);
-        C::costs(self.instructions, self.candidates, blocks, offsets, costs);
+        (self.compute_costs)(self.instructions, self.candidates, blocks, offsets, costs);
         for (cost, (block, offset)) in costs.iter().zip(blocks.iter().zip(offsets)) {
             let RunBlock { target, best, .. } = &mut self.run[usize::from(*block)];
             // Rarely taken.

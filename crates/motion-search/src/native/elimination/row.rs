@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::estimator::{MotionVector, OrderKey, Window};
 use crate::native::candidates::Candidates;
-use crate::native::cost::{BoundUnit, CostValue};
+use crate::native::cost::{BoundUnit, ComputeCosts, CostValue};
 use crate::native::elimination::area::{self, GroupArea, PUT, lane_x, lane_y};
 use crate::native::elimination::backoff::{RowHistory, StepCosts};
 use crate::native::elimination::batch::GroupBatch;
@@ -33,6 +33,7 @@ const _: () = assert!(RUN * KNOWN <= CHUNK + GROUP && RUN <= BATCH, "those of al
 pub struct RowElimination<'a, E, C: GroupCost> {
     engine: E,
     job: &'a SearchJob<'a>,
+    compute_costs: ComputeCosts<C::Sample>,
     sums: &'a ReferenceSums,
     history: &'a mut RowHistory,
     /// The row of the grid, and the vectors of the row above, where they are known.
@@ -94,6 +95,7 @@ impl<'a, E: EliminationEngine, C: GroupCost> RowElimination<'a, E, C> {
         Self {
             engine,
             job,
+            compute_costs: C::compute_costs(job.parameters.bit_depth),
             sums,
             history,
             row,
@@ -218,7 +220,7 @@ impl<'a, E: EliminationEngine, C: GroupCost> RowElimination<'a, E, C> {
             }
         }
         let listed = count * KNOWN;
-        C::costs(self.job.instructions, candidates, &blocks[..listed], &offsets[..listed], costs);
+        (self.compute_costs)(self.job.instructions, candidates, &blocks[..listed], &offsets[..listed], costs);
         for (i, displacements) in displacements.iter().enumerate() {
             let costs = &costs[i * KNOWN..][..KNOWN];
             let keys = costs.iter().zip(displacements).map(|(cost, (x, y))| OrderKey::new(*cost, *x, *y));
@@ -273,6 +275,7 @@ impl<'a, E: EliminationEngine, C: GroupCost> RowElimination<'a, E, C> {
             GroupBatch {
                 engine: self.engine,
                 instructions: self.job.instructions,
+                compute_costs: self.compute_costs,
                 candidates,
                 sums: self.sums,
                 coarse: &self.coarse,
@@ -361,7 +364,7 @@ impl<'a, E: EliminationEngine, C: GroupCost> RowElimination<'a, E, C> {
             *displacement = target.nearest(group.displacement(lanes.trailing_zeros() as usize % GROUP));
             offsets[i] = target.offset(*displacement);
         }
-        C::costs(self.job.instructions, candidates, blocks, &offsets[..count], costs);
+        (self.compute_costs)(self.job.instructions, candidates, blocks, &offsets[..count], costs);
         for (i, (x, y)) in displacements.iter().enumerate() {
             run[i].best.improve(OrderKey::new(costs[i], *x, *y));
         }

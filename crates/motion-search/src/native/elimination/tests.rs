@@ -9,7 +9,7 @@ use motion_base::simd::{Level, Work, WorkForAll};
 
 /// Runs `work` with every engine of this CPU.
 fn for_every_engine<W: WorkForAll<()> + Copy>(work: W) {
-    Level::available().for_each(|level| level.instructions().unwrap().run_compiled(work));
+    Level::available().for_each(|level| level.instructions().unwrap().run_widest(work));
 }
 
 #[derive(Clone, Copy)]
@@ -28,7 +28,7 @@ impl<E: EliminationEngine> Work<E> for CheckCostsOfGroups {
             };
             let noises = (noise(PITCH * side), noise(PITCH * 41).split_off(PITCH));
             for (current, reference) in [noises, (vec![255; PITCH * side], vec![0; PITCH * 40])] {
-                let candidates = Candidates::new((&current[..], &reference[..], PITCH), side, 8);
+                let candidates = Candidates::new(&current[..], &reference[..], PITCH, side);
                 let offsets = [0, 5, 63, 3 * PITCH as u32 + 41];
                 let mut costs = [[0; GROUP]; 4];
                 let blocks = [0, 1, 1, 0];
@@ -117,6 +117,6 @@ fn engines_bound_groups_as_defined() {
 #[test]
 fn rows_of_candidates_that_end_past_the_reference_are_not_there() {
     let (current, reference) = ([0; 64 * 16], [0; 64 * 20]);
-    let candidates = Candidates::new((&current[..], &reference[..], 64), 16, 8);
+    let candidates = Candidates::new(&current[..], &reference[..], 64, 16);
     assert!(candidates.has_rows(64, TILE) && !candidates.has_rows(65, TILE));
 }

@@ -159,6 +159,6 @@ mod tests {
 
     #[test]
     fn every_engine_finds_the_costs_of_every_shape() {
-        Level::available().for_each(|level| level.instructions().unwrap().run_compiled(CheckTiles));
+        Level::available().for_each(|level| level.instructions().unwrap().run_widest(CheckTiles));
     }
 }

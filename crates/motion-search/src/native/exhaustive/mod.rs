@@ -146,7 +146,8 @@ fn best_of_few<C: TileCost>(block: JobBlock<'_>, tile: Tile, mut best: OrderKey)
         *offset = block.offset((0, 0), displacement) as u32;
     }
     let (blocks, offsets) = (&[0; FEW][..count], &offsets[..count]);
-    C::costs(block.job.instructions, &block.candidates(), blocks, offsets, &mut costs);
+    let compute_costs = C::compute_costs(block.job.parameters.bit_depth);
+    compute_costs(block.job.instructions, &block.candidates(), blocks, offsets, &mut costs);
     for ((x, y), cost) in tile.displacements().zip(costs) {
         best = best.min(OrderKey::new(cost, x, y));
     }

@@ -5,7 +5,7 @@ use std::ffi::CStr;
 use crate::interpolation::BLOCK;
 use motion_base::SetupError;
 use motion_gpu::device::{DeviceKind, OpenClDevice};
-use motion_gpu::launcher::{self, Arg, KernelObject, LoadedProgram, Queue};
+use motion_gpu::launcher::{self, Arg, KernelObject, Program, Queue};
 
 /// Items of a group of kernels without local memory, on two axes: of those that work on planes, and on lists.
 pub(super) const PLANE_GROUP: [usize; 2] = [32, 4];
@@ -72,7 +72,7 @@ pub(super) struct GroupedKernel {
 impl GroupedKernel {
     pub(super) fn new(
         device: &OpenClDevice,
-        program: &dyn LoadedProgram,
+        program: &Program,
         name: &CStr,
         wanted: [usize; 2],
     ) -> Result<Self, SetupError> {
@@ -87,7 +87,7 @@ impl GroupedKernel {
     /// As [`Queue::launch`].
     pub(super) unsafe fn launch(
         &mut self,
-        queue: &dyn Queue,
+        queue: &Queue,
         args: &[Arg<'_>],
         items: [usize; 3],
     ) -> launcher::Result<()> {

@@ -36,7 +36,7 @@ impl PlanesKernel {
     /// frames.
     unsafe fn launch(
         &mut self,
-        queue: &dyn Queue,
+        queue: &Queue,
         sources: [&Buffer; 2],
         (vectors, made): (&[&Buffer], &Buffer),
         (frame, shape): (&FrameShape, &PlanesShape),
@@ -196,7 +196,7 @@ impl InterpolationKernels {
         let options =
             format!("-D BLACK={black} -D LOWER={lower} -D COMPONENTS={components} {of_chroma} {shared}");
         let interpolation = build(KernelFile::Interpolation, options)?;
-        let grouped = |name| GroupedKernel::new(device, &*interpolation, name, PLANE_GROUP);
+        let grouped = |name| GroupedKernel::new(device, &interpolation, name, PLANE_GROUP);
         // Of planes that are sampled alike, from plane `first` on.
         let compensate = |first: usize, count: usize, sampling: Sampling, options: String| {
             let (width, height) = layout.planes[first].size;
@@ -208,7 +208,7 @@ impl InterpolationKernels {
             };
             let program = build(file, options + " " + &high)?;
             Ok::<_, SetupError>(PlanesKernel {
-                kernel: GroupedKernel::new(device, &*program, name, PLANE_GROUP)?,
+                kernel: GroupedKernel::new(device, &program, name, PLANE_GROUP)?,
                 shape: layout.plane_shape(first, sampling.pixel()),
                 items: [cells, height, count],
             })
@@ -226,7 +226,7 @@ impl InterpolationKernels {
             FrameQuality::Fast => None,
             FrameQuality::Balanced | FrameQuality::High => {
                 let program = build(KernelFile::Weighting, shared)?;
-                Some(WeightingKernels::new(context, device, &*program, choice, fields, &layout)?)
+                Some(WeightingKernels::new(context, device, &program, choice, fields, &layout)?)
             }
         };
         let all_planes: Vec<_> = (0..planes_count).collect();
@@ -241,13 +241,13 @@ impl InterpolationKernels {
         Ok(Self {
             make_points: grouped(c"make_points")?,
             make_chroma: (components > 0).then(|| grouped(c"make_chroma")).transpose()?,
-            projection: ProjectionKernels::new(device, &*interpolation, &layout)?,
+            projection: ProjectionKernels::new(device, &interpolation, &layout)?,
             choose_vectors: interpolation.kernel(c"choose_vectors").map_err(|error| device.refused(error))?,
             choice,
             weighting,
             compensate_luma: compensate(0, 1, Sampling::LUMA, "-D LUMA=1".into())?,
             compensate_chroma,
-            draw_patch: PatchKernel::new(device, &*interpolation, layout.halvings, format.samples.bytes())?,
+            draw_patch: PatchKernel::new(device, &interpolation, layout.halvings, format.samples.bytes())?,
             patched: patched.collect(),
             patches: (0..fields).map(|_| DevicePatches::new(context, device)).collect::<Result<_, _>>()?,
             fields: (0..fields).map(field).collect::<Result<_, _>>()?,
@@ -260,7 +260,7 @@ impl InterpolationKernels {
     /// Queues what is made of a frame whose planes were loaded, of samples of so many bytes.
     pub(super) fn prepare(
         &mut self,
-        queue: &dyn Queue,
+        queue: &Queue,
         frame: &DeviceFrame,
         sample_bytes: usize,
     ) -> launcher::Result<()> {
@@ -316,7 +316,7 @@ impl InterpolationKernels {
     /// Queues the frame at `phase` between a pair of frames, whose planes are written to `made`. Returns the event of its end.
     pub(super) fn make(
         &mut self,
-        queue: &dyn Queue,
+        queue: &Queue,
         frames: &FramesAround<'_>,
         phase: Phase,
         made: &Buffer,

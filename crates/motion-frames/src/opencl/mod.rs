@@ -84,8 +84,8 @@ struct Objects {
     /// For frames in memory of the device.
     search_frames: Option<DeviceSearchFrames>,
     /// Uploads and kernels, in this order for each frame.
-    work: Arc<dyn Queue>,
-    download: Arc<dyn Queue>,
+    work: Arc<Queue>,
+    download: Arc<Queue>,
 }
 
 /// A frame on the device, and the memory from which it gets there.
@@ -152,8 +152,8 @@ impl OpenClInterpolator {
         format: &FrameFormat,
         quality: FrameQuality,
     ) -> Result<Self, SetupError> {
-        let queue = || -> Result<Arc<dyn Queue>, SetupError> {
-            context.queue(QueueKind::Ordered).map(Arc::from).map_err(|error| device.refused(error))
+        let queue = || -> Result<Arc<Queue>, SetupError> {
+            context.queue(QueueKind::Ordered).map(Arc::new).map_err(|error| device.refused(error))
         };
         let (work, download) = (queue()?, queue()?);
         let layout = Arc::new(InterpolationLayout::new(format));
@@ -209,8 +209,8 @@ impl OpenClInterpolator {
     /// Waits until no command runs any more.
     fn wait_for_all(&self) -> launcher::Result<()> {
         let (watch, limit) = (self.context.watch(), self.allowed().saturating_mul(DEPTH as u32));
-        let worked = watch.wait_for_queue(&*self.objects.work, limit);
-        worked.and(watch.wait_for_queue(&*self.objects.download, limit))
+        let worked = watch.wait_for_queue(&self.objects.work, limit);
+        worked.and(watch.wait_for_queue(&self.objects.download, limit))
     }
 
     /// Checks that no upload has failed.
@@ -254,7 +254,7 @@ impl OpenClInterpolator {
         copy_planes(copies);
         // SAFETY: the memory lives as long as the device, which waits for its queues, and it is written again only after the event.
         staging.read = Some(unsafe { work.begin_write(&device.planes, 0, bytes)? });
-        kernels.prepare(&**work, device, self.format.samples.bytes())?;
+        kernels.prepare(work, device, self.format.samples.bytes())?;
         work.flush()
     }
 
@@ -270,7 +270,7 @@ impl OpenClInterpolator {
             // SAFETY: `sources` keeps the plane until the event is done; it has all rows of its size.
             staging.read = Some(unsafe { work.begin_copy_rows(&device.planes, rows, found, 0)? });
         }
-        kernels.prepare(&**work, device, self.format.samples.bytes())?;
+        kernels.prepare(work, device, self.format.samples.bytes())?;
         work.flush()
     }
 
@@ -349,7 +349,7 @@ impl OpenClInterpolator {
             field: next,
             neighbours: has_neighbours.then(|| [frame(next + 2), frame(next - 1)]),
         };
-        let made = kernels.make(&**work, &around, phase, device)?;
+        let made = kernels.make(work, &around, phase, device)?;
         work.flush()?;
         let made = match self.stays_on_device {
             true => made,

@@ -85,7 +85,7 @@ impl PatchKernel {
     /// [`SetupError::DeviceUnsupported`].
     pub(super) fn new(
         device: &OpenClDevice,
-        program: &dyn motion_gpu::launcher::LoadedProgram,
+        program: &motion_gpu::launcher::Program,
         halvings: u32,
         sample_bytes: usize,
     ) -> Result<Self, SetupError> {
@@ -97,7 +97,7 @@ impl PatchKernel {
     /// of the next frame.
     pub(super) fn draw(
         &mut self,
-        queue: &dyn Queue,
+        queue: &Queue,
         patches: &DevicePatches,
         phase: Phase,
         frames: [&Buffer; 2],

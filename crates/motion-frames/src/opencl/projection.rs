@@ -8,7 +8,7 @@ use crate::interpolation::Phase;
 use motion_base::{MotionVector, SetupError};
 use motion_gpu::context::Context;
 use motion_gpu::device::OpenClDevice;
-use motion_gpu::launcher::{self, Arg, Buffer, LoadedProgram, Queue};
+use motion_gpu::launcher::{self, Arg, Buffer, Program, Queue};
 
 /// A time in a pair of frames: field for field `Phase` in `interpolation.cl`.
 #[derive(Clone, Copy, Pod, Zeroable)]
@@ -78,7 +78,7 @@ pub(super) struct ProjectionKernels {
 impl ProjectionKernels {
     pub(super) fn new(
         device: &OpenClDevice,
-        program: &dyn LoadedProgram,
+        program: &Program,
         layout: &InterpolationLayout,
     ) -> Result<Self, SetupError> {
         let grouped = |name| GroupedKernel::new(device, program, name, LIST_GROUP);
@@ -93,7 +93,7 @@ impl ProjectionKernels {
     /// Queues the projection of a field to `time`.
     pub(super) fn project(
         &mut self,
-        queue: &dyn Queue,
+        queue: &Queue,
         field: &DeviceField,
         shape: &FrameShape,
         time: PhaseArg,
@@ -108,7 +108,7 @@ impl ProjectionKernels {
     /// Queues the least costs of the vectors of `found` that go through blocks at `time`, the first half of `projection`.
     pub(super) fn project_costs(
         &mut self,
-        queue: &dyn Queue,
+        queue: &Queue,
         [found, projection]: [&Buffer; 2],
         shape: &FrameShape,
         time: PhaseArg,

@@ -29,7 +29,7 @@ pub(super) struct DeviceSearchFrames {
     sample_bytes: usize,
     /// Those in use are held by their frames too.
     blocks: Vec<Arc<PinnedBlock>>,
-    queue: Arc<dyn Queue>,
+    queue: Arc<Queue>,
     context: Arc<Context>,
 }
 
@@ -69,7 +69,7 @@ impl DeviceSearchFrames {
         );
         let source = KernelFile::SearchFrame.source();
         let program = program::build(context, device, super::kernels::NAME, &source, &options)?;
-        let grouped = |name| GroupedKernel::new(device, &*program, name, PLANE_GROUP);
+        let grouped = |name| GroupedKernel::new(device, &program, name, PLANE_GROUP);
         let (size, halvings) = (format.size, layout.halvings);
         let place = layout.planes[0];
         let buffer = |bytes| device.buffer(context, "a smaller frame", bytes);
@@ -100,14 +100,14 @@ impl DeviceSearchFrames {
         let rows = Rectangle { left: 0, top: 0, width: width * self.sample_bytes, height, pitch: self.pitch };
         // SAFETY: the plane has all rows of its size, and is read no more when this returns, unless the device does not
         // answer.
-        unsafe { begin_copy(&self.context, &*self.queue, luma, &self.luma, rows)? };
+        unsafe { begin_copy(&self.context, &self.queue, luma, &self.luma, rows)? };
         let (mut whole, mut pitch) = (&self.luma, self.pitch);
         if let Some(narrowed) = &self.narrowed {
             let in_samples = Arg::Int((pitch / self.sample_bytes) as i32);
             let [x, y] = [width, height].map(|side| Arg::Int(side as i32));
             let args = [Arg::Buffer(whole), in_samples, Arg::Buffer(narrowed), x, y];
             // SAFETY: it leaves out items outside the plane, which both buffers hold.
-            unsafe { self.narrow.launch(&*self.queue, &args, [width, height, 1])? };
+            unsafe { self.narrow.launch(&self.queue, &args, [width, height, 1])? };
             (whole, pitch) = (narrowed, width);
         }
         for half in &self.halved {
@@ -115,7 +115,7 @@ impl DeviceSearchFrames {
             let args = [Arg::Buffer(whole), pitch_of_whole, Arg::Buffer(half), x, y];
             (width, height) = (halved(width, 1), halved(height, 1));
             // SAFETY: it leaves out items outside the smaller plane, and limits what it reads to the larger one.
-            unsafe { self.halve.launch(&*self.queue, &args, [width, height, 1])? };
+            unsafe { self.halve.launch(&self.queue, &args, [width, height, 1])? };
             (whole, pitch) = (half, width);
         }
         let bytes = width * height;

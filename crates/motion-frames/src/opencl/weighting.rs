@@ -6,7 +6,7 @@ use crate::interpolation::HYPOTHESES;
 use motion_base::{Grid, SetupError};
 use motion_gpu::context::Context;
 use motion_gpu::device::OpenClDevice;
-use motion_gpu::launcher::{self, Arg, Buffer, KernelObject, LoadedProgram, Queue};
+use motion_gpu::launcher::{self, Arg, Buffer, KernelObject, Program, Queue};
 
 /// What else counts with [`FrameQuality::High`](crate::interpolation::FrameQuality::High).
 pub(super) struct LoneEndBuffers<'a> {
@@ -42,7 +42,7 @@ impl WeightingKernels {
     pub(super) fn new(
         context: &Context,
         device: &OpenClDevice,
-        program: &dyn LoadedProgram,
+        program: &Program,
         choice: ChoiceShape,
         matches: usize,
         layout: &InterpolationLayout,
@@ -75,7 +75,7 @@ impl WeightingKernels {
     /// Queues what weighs the vectors in `chosen`, by the `points` of both frames.
     pub(super) fn weigh(
         &mut self,
-        queue: &dyn Queue,
+        queue: &Queue,
         points: [&Buffer; 2],
         chosen: &Buffer,
         lone_ends: Option<LoneEndBuffers<'_>>,

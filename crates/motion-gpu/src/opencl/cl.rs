@@ -4,7 +4,7 @@
 //! do return, and wait ten seconds if no driver is installed.
 
 pub(super) mod event;
-mod queue;
+pub(super) mod queue;
 
 use std::ffi::{CStr, CString, c_void};
 use std::ptr;
@@ -12,9 +12,7 @@ use std::slice;
 
 use ocl::ffi;
 
-use super::launcher::{
-    self, Api, Arg, Buffer, BuiltProgram, Error, KernelObject, LoadedKernel, Owner, QueueKind, Result,
-};
+use super::launcher::{Arg, Buffer, Error, KernelObject, Queue, QueueKind, Result};
 use queue::ClQueue;
 
 pub(super) use ocl::ffi::{cl_device_id as RawDevice, cl_platform_id as RawPlatform};
@@ -123,7 +121,7 @@ macro_rules! owner {
         $(#[$doc])*
         #[derive(Debug)]
         #[repr(transparent)]
-        pub(super) struct $name(ffi::$raw);
+        pub struct $name(ffi::$raw);
 
         // SAFETY: OpenCL objects may be used from any thread. Only clSetKernelArg must not be called for one
         // kernel from two threads at once, and it needs `&mut`.
@@ -152,28 +150,21 @@ owner!(
     QueueOwner, cl_command_queue, clReleaseCommandQueue
 );
 owner!(
-    /// The owner of a buffer's memory.
-    MemoryOwner, cl_mem, clReleaseMemObject
+    /// Memory.
+    ClBuffer, cl_mem, clReleaseMemObject
 );
 owner!(
-    /// A built program.
-    Program, cl_program, clReleaseProgram
+    /// The owner of a program.
+    ProgramOwner, cl_program, clReleaseProgram
 );
 owner!(
     /// The owner of a kernel.
     KernelOwner, cl_kernel, clReleaseKernel
 );
 
-impl Owner for MemoryOwner {}
-
-/// The handle of `buffer`, if OpenCL made it.
-fn memory(buffer: &Buffer) -> Result<ffi::cl_mem> {
-    buffer.owner::<MemoryOwner>().map(|owner| owner.0)
-}
-
 /// A kernel and its arguments.
 #[derive(Debug)]
-struct ClKernel {
+pub struct ClKernel {
     owner: KernelOwner,
     device: DeviceHandle,
     /// The bytes of each argument as they were set last. A search has up to 40 launches whose arguments hardly change,
@@ -183,14 +174,14 @@ struct ClKernel {
 
 /// OpenCL on one device.
 #[derive(Debug)]
-pub(super) struct OpenClApi {
+pub struct OpenClApi {
     context: Context,
     device: DeviceHandle,
 }
 
 /// A device's handle. Root devices live as long as the process.
-#[derive(Clone, Copy, Debug)]
-struct DeviceHandle(RawDevice);
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct DeviceHandle(pub(super) RawDevice);
 
 // SAFETY: the handle of a root device is an address that every OpenCL call takes from any thread.
 unsafe impl Send for DeviceHandle {}
@@ -210,10 +201,10 @@ impl OpenClApi {
         let mut code = 0;
         // SAFETY: no host memory is passed.
         let raw = unsafe { ffi::clCreateBuffer(self.context.0, flags, bytes, ptr::null_mut(), &mut code) };
-        check("clCreateBuffer", code).map(|()| Buffer::new(raw as usize, MemoryOwner(raw)))
+        check("clCreateBuffer", code).map(|()| Buffer::OpenCl(ClBuffer(raw)))
     }
 
-    fn queue_with(&self, properties: u64) -> Result<Box<dyn launcher::Queue>> {
+    fn queue_with(&self, properties: u64) -> Result<Queue> {
         let mut code = 0;
         // SAFETY: the context was made for the device; the call refuses properties that are not supported.
         let raw = unsafe { ffi::clCreateCommandQueue(self.context.0, self.device.0, properties, &mut code) };
@@ -221,7 +212,7 @@ impl OpenClApi {
         let owner = QueueOwner(raw);
         let is_gpu = device_number(self.device.0, ffi::CL_DEVICE_TYPE)? & ffi::CL_DEVICE_TYPE_GPU != 0;
         let is_ordered = properties & ffi::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE == 0;
-        Ok(Box::new(ClQueue::new(owner, is_ordered && !is_gpu)))
+        Ok(Queue::OpenCl(ClQueue::new(owner, is_ordered && !is_gpu)))
     }
 
     /// Builds `source`. The error includes the compiler's log.
@@ -229,7 +220,7 @@ impl OpenClApi {
         &self,
         source: &str,
         options: &str,
-    ) -> std::result::Result<Box<dyn BuiltProgram>, (Error, String)> {
+    ) -> std::result::Result<ClProgram, (Error, String)> {
         let without_log = |error| (error, String::new());
         let no_nul = |_| without_log(Error { call: "clBuildProgram", code: -43 });
         let options = CString::new(options).map_err(no_nul)?;
@@ -237,22 +228,20 @@ impl OpenClApi {
         // SAFETY: one string, of the length given beside it.
         let raw = unsafe { ffi::clCreateProgramWithSource(self.context.0, 1, &start, &length, &mut code) };
         check("clCreateProgramWithSource", code).map_err(without_log)?;
-        let program = Program(raw);
-        program.build(self.device.0, &options).map_err(|error| (error, program.log(self.device.0)))?;
-        Ok(Box::new(ClProgram { program, device: self.device }))
+        let program = ClProgram { owner: ProgramOwner(raw), device: self.device };
+        program.build(&options).map_err(|error| (error, program.log()))?;
+        Ok(program)
     }
-}
 
-impl Api for OpenClApi {
-    fn buffer(&self, bytes: usize) -> Result<Buffer> {
+    pub(super) fn buffer(&self, bytes: usize) -> Result<Buffer> {
         self.allocate(ffi::CL_MEM_READ_WRITE, bytes)
     }
 
-    fn host_buffer(&self, bytes: usize) -> Result<Buffer> {
+    pub(super) fn host_buffer(&self, bytes: usize) -> Result<Buffer> {
         self.allocate(ffi::CL_MEM_READ_WRITE | ffi::CL_MEM_ALLOC_HOST_PTR, bytes)
     }
 
-    fn queue(&self, kind: QueueKind) -> Result<Box<dyn launcher::Queue>> {
+    pub(super) fn queue(&self, kind: QueueKind) -> Result<Queue> {
         match kind {
             QueueKind::Ordered => self.queue_with(0),
             QueueKind::Timed => {
@@ -261,39 +250,41 @@ impl Api for OpenClApi {
             QueueKind::Unordered => self.queue_with(ffi::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE),
         }
     }
-
-    fn load(&self, built: Box<dyn BuiltProgram>) -> Result<Box<dyn launcher::LoadedProgram>> {
-        Ok(built.load())
-    }
-
-    /// Two: the first work-groups of one search fill the units that the last ones of the search before leave idle.
-    fn search_queues(&self) -> usize {
-        2
-    }
-
-    fn upload_queues(&self) -> usize {
-        1
-    }
-
-    fn is_broken(&self) -> bool {
-        false
-    }
 }
 
 /// A program for one device.
 #[derive(Debug)]
-struct ClProgram {
-    program: Program,
+pub struct ClProgram {
+    owner: ProgramOwner,
     device: DeviceHandle,
 }
 
-impl BuiltProgram for ClProgram {
-    fn binary(&self) -> Result<Vec<u8>> {
+impl ClProgram {
+    fn build(&self, options: &CStr) -> Result<()> {
+        let (program, device, options) = (self.owner.0, self.device.0, options.as_ptr());
+        // SAFETY: one device, the context's; the options end with NUL; no callback, so the call
+        // returns when the build is done.
+        let code = unsafe { ffi::clBuildProgram(program, 1, &device, options, None, ptr::null_mut()) };
+        check("clBuildProgram", code)
+    }
+
+    fn log(&self) -> String {
+        let (program, device, log) = (self.owner.0, self.device.0, ffi::CL_PROGRAM_BUILD_LOG);
+        // SAFETY: the program's own device; `bytes` has space for `size` bytes.
+        let query = |size, value, written| unsafe {
+            ffi::clGetProgramBuildInfo(program, device, log, size, value, written)
+        };
+        bytes("clGetProgramBuildInfo", query).map_or_else(|error| error.to_string(), |b| text(&b))
+    }
+
+    /// The program as the driver keeps it: PTX, with NVIDIA's.
+    #[cfg(feature = "cuda")]
+    pub(super) fn binary(&self) -> Result<Vec<u8>> {
         let mut size = 0_usize;
         // SAFETY: a program of one device has one size, and there is space for it.
         let code = unsafe {
             let (space, value) = (size_of::<usize>(), (&raw mut size).cast());
-            ffi::clGetProgramInfo(self.program.0, ffi::CL_PROGRAM_BINARY_SIZES, space, value, ptr::null_mut())
+            ffi::clGetProgramInfo(self.owner.0, ffi::CL_PROGRAM_BINARY_SIZES, space, value, ptr::null_mut())
         };
         check("clGetProgramInfo", code)?;
         let mut binary = vec![0; size];
@@ -301,46 +292,23 @@ impl BuiltProgram for ClProgram {
         // SAFETY: it writes `size` bytes to the one address that it gets.
         let code = unsafe {
             let (space, value) = (size_of::<*mut u8>(), (&raw mut start).cast());
-            ffi::clGetProgramInfo(self.program.0, ffi::CL_PROGRAM_BINARIES, space, value, ptr::null_mut())
+            ffi::clGetProgramInfo(self.owner.0, ffi::CL_PROGRAM_BINARIES, space, value, ptr::null_mut())
         };
         check("clGetProgramInfo", code).map(|()| binary)
     }
 
-    fn load(self: Box<Self>) -> Box<dyn launcher::LoadedProgram> {
-        self
-    }
-}
-
-impl launcher::LoadedProgram for ClProgram {
-    fn kernel(&self, name: &CStr) -> Result<KernelObject> {
+    pub(super) fn kernel(&self, name: &CStr) -> Result<KernelObject> {
         let mut code = 0;
         // SAFETY: the name ends with NUL.
-        let raw = unsafe { ffi::clCreateKernel(self.program.0, name.as_ptr(), &mut code) };
+        let raw = unsafe { ffi::clCreateKernel(self.owner.0, name.as_ptr(), &mut code) };
         check("clCreateKernel", code)?;
-        Ok(Box::new(ClKernel { owner: KernelOwner(raw), device: self.device, arguments: Vec::new() }))
+        let owner = KernelOwner(raw);
+        Ok(KernelObject::OpenCl(ClKernel { owner, device: self.device, arguments: Vec::new() }))
     }
 }
 
-impl Program {
-    fn build(&self, device: RawDevice, options: &CStr) -> Result<()> {
-        // SAFETY: one device, the context's; the options end with NUL; no callback, so the call
-        // returns when the build is done.
-        let code =
-            unsafe { ffi::clBuildProgram(self.0, 1, &device, options.as_ptr(), None, ptr::null_mut()) };
-        check("clBuildProgram", code)
-    }
-
-    fn log(&self, device: RawDevice) -> String {
-        // SAFETY: the program's own device; `bytes` has space for `size` bytes.
-        let query = |size, value, written| unsafe {
-            ffi::clGetProgramBuildInfo(self.0, device, ffi::CL_PROGRAM_BUILD_LOG, size, value, written)
-        };
-        bytes("clGetProgramBuildInfo", query).map_or_else(|error| error.to_string(), |b| text(&b))
-    }
-}
-
-impl LoadedKernel for ClKernel {
-    fn largest_group(&self) -> Result<usize> {
+impl ClKernel {
+    pub(super) fn largest_group(&self) -> Result<usize> {
         let device = self.device.0;
         let (mut largest, mut built_for) = (0_usize, [0_usize; 3]);
         // NVIDIA's value of the first property ignores the second.
@@ -359,19 +327,14 @@ impl LoadedKernel for ClKernel {
             items => Ok(items),
         }
     }
-}
 
-impl ClKernel {
     /// Sets the arguments from the first on, but for those that are set already. A buffer that was an argument must
     /// live as long as the kernel is used: another one may get its handle.
     fn set(&mut self, args: &[Arg<'_>]) -> Result<()> {
         self.arguments.resize_with(args.len().max(self.arguments.len()), Vec::new);
         for ((index, arg), known) in args.iter().enumerate().zip(&mut self.arguments) {
             let (size, value): (usize, *const c_void) = match arg {
-                Arg::Buffer(buffer) => {
-                    memory(buffer)?;
-                    (size_of::<ffi::cl_mem>(), (&raw const buffer.handle).cast())
-                }
+                Arg::Buffer(buffer) => (size_of::<ffi::cl_mem>(), (&raw const buffer.opencl()?.0).cast()),
                 Arg::Local(bytes) => (*bytes, ptr::null()),
                 Arg::Int(value) => (size_of::<i32>(), ptr::from_ref(value).cast()),
                 Arg::Struct(bytes) => (bytes.len(), bytes.as_ptr().cast()),

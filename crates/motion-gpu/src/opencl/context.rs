@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 
-use super::cl::{self, OpenClApi};
-use super::launcher::{self, Api, Buffer, DevicePlane, Event, LoadedProgram, Queue, Rectangle};
+use super::cl;
+use super::launcher::{self, Api, Buffer, DevicePlane, Event, Program, Queue, Rectangle};
 use super::watch::Watch;
 use motion_base::{BlockHandle, Frame};
 
@@ -15,31 +15,28 @@ use motion_base::{BlockHandle, Frame};
 #[derive(Debug)]
 pub struct Context {
     // Released before what made them.
-    programs: Mutex<Vec<(String, Arc<dyn LoadedProgram>)>>,
+    programs: Mutex<Vec<(String, Arc<Program>)>>,
     /// Whether the compiler refused the instructions for four samples that the device seems to have.
     lacks_four_samples: AtomicBool,
-    api: Arc<dyn Api>,
-    /// Compiles for either API.
-    compiler: Arc<OpenClApi>,
+    api: Api,
     watch: Arc<Watch>,
 }
 
 impl Deref for Context {
-    type Target = dyn Api;
+    type Target = Api;
 
     fn deref(&self) -> &Self::Target {
-        &*self.api
+        &self.api
     }
 }
 
 impl Context {
-    /// For kernels that `compiler` compiles and `api` launches, on a GPU if `is_gpu`.
-    pub(super) fn new(compiler: Arc<OpenClApi>, api: Arc<dyn Api>, is_gpu: bool) -> Self {
+    /// For kernels that `api` launches, on a GPU if `is_gpu`.
+    pub(super) fn new(api: Api, is_gpu: bool) -> Self {
         Self {
             programs: Mutex::default(),
             lacks_four_samples: AtomicBool::new(false),
             api,
-            compiler,
             watch: Arc::new(Watch::new(is_gpu)),
         }
     }
@@ -54,18 +51,13 @@ impl Context {
         self.api.plane_of(&**block, stride)
     }
 
-    /// What compiles.
-    pub(super) fn compiler(&self) -> &OpenClApi {
-        &self.compiler
-    }
-
     /// An event that [`Context::complete`] ends: what tests hold a queue up with.
     ///
     /// # Errors
     /// What the driver reports.
     #[doc(hidden)]
     pub fn user_event(&self) -> launcher::Result<Event> {
-        self.compiler.user_event()
+        self.api.compiler().user_event()
     }
 
     /// Ends an event of [`Context::user_event`] with `status`.
@@ -97,14 +89,14 @@ impl Context {
     pub fn shared_program<E>(
         &self,
         key: String,
-        build: impl FnOnce() -> Result<Box<dyn LoadedProgram>, E>,
-    ) -> Result<Arc<dyn LoadedProgram>, E> {
+        build: impl FnOnce() -> Result<Program, E>,
+    ) -> Result<Arc<Program>, E> {
         // Locked while building: another thread that wants the same program waits for it.
         let mut programs = self.programs.lock();
         if let Some((_, program)) = programs.iter().find(|(known, _)| *known == key) {
             return Ok(program.clone());
         }
-        let program: Arc<dyn LoadedProgram> = build()?.into();
+        let program = Arc::new(build()?);
         programs.push((key, program.clone()));
         Ok(program)
     }
@@ -116,7 +108,7 @@ impl Context {
 /// The frame is kept until the event is done.
 pub unsafe fn begin_copy(
     context: &Context,
-    queue: &dyn Queue,
+    queue: &Queue,
     frame: &Frame,
     buffer: &Buffer,
     rows: Rectangle,
@@ -140,10 +132,7 @@ mod tests {
     fn a_program_is_built_once() {
         for device in devices() {
             let context = device.new_context(Launcher::OpenCl).unwrap();
-            let build = || {
-                let built = context.compiler().build("__kernel void one(void) {}", "").map_err(drop)?;
-                context.load(built).map_err(drop)
-            };
+            let build = || context.build("__kernel void one(void) {}", "").map_err(drop);
             let first = context.shared_program("one".into(), build).unwrap();
             let again = context.shared_program("one".into(), || Err(())).unwrap();
             assert!(Arc::ptr_eq(&first, &again));

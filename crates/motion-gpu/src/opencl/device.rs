@@ -7,8 +7,10 @@ use once_cell::sync::OnceCell;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
-use super::cl::{self, OpenClApi, RawDevice};
+use super::cl::{self, DeviceHandle, OpenClApi, RawDevice};
 use super::context::Context;
+#[cfg(feature = "cuda")]
+use super::cuda::{self, CudaApi, CudaContext};
 use super::launcher::{self, Api, Buffer, KernelObject};
 use motion_base::{Launcher, Launching, SetupError};
 
@@ -71,21 +73,11 @@ pub struct OpenClDevice {
     pub extensions: String,
     /// Whether it has out-of-order queues.
     pub out_of_order: bool,
-    id: DeviceId,
+    id: DeviceHandle,
     /// The context in which CUDA is to launch, in the place of the primary one.
     #[cfg(feature = "cuda")]
-    cuda: Option<super::cuda::CudaContext>,
+    cuda: Option<CudaContext>,
 }
-
-/// A device's handle. Root devices live as long as the process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct DeviceId(RawDevice);
-
-// SAFETY: the handle of a root device is an address that every OpenCL call takes from any thread.
-unsafe impl Send for DeviceId {}
-
-// SAFETY: as above.
-unsafe impl Sync for DeviceId {}
 
 /// Every OpenCL device that can build and run kernels.
 ///
@@ -144,7 +136,7 @@ fn describe(platform: usize, index: usize, id: RawDevice, platform_name: &str) -
         extensions: text(ffi::CL_DEVICE_EXTENSIONS).unwrap_or_default(),
         out_of_order: number(ffi::CL_DEVICE_QUEUE_PROPERTIES)? & ffi::CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE
             != 0,
-        id: DeviceId(id),
+        id: DeviceHandle(id),
         #[cfg(feature = "cuda")]
         cuda: None,
     })
@@ -157,15 +149,15 @@ impl OpenClDevice {
 
     /// The device on which `context` was made, with CUDA in this context.
     #[cfg(feature = "cuda")]
-    pub fn of_cuda(context: &super::cuda::CudaContext) -> Option<Self> {
+    pub fn of_cuda(context: &CudaContext) -> Option<Self> {
         let device = devices().into_iter().find(|device| device.has_cuda_context(context))?;
         Some(Self { cuda: Some(context.clone()), ..device })
     }
 
     /// Whether `context` was made on this device.
     #[cfg(feature = "cuda")]
-    pub fn has_cuda_context(&self, context: &super::cuda::CudaContext) -> bool {
-        self.is_nvidia() && super::cuda::is_on(self.raw(), context)
+    pub fn has_cuda_context(&self, context: &CudaContext) -> bool {
+        self.is_nvidia() && cuda::is_on(self.raw(), context)
     }
 
     /// The options that every program needs.
@@ -272,7 +264,7 @@ impl OpenClDevice {
     /// What tells the context in which CUDA is to launch from others, if it is not the primary one.
     pub fn foreign_context(&self) -> Option<usize> {
         #[cfg(feature = "cuda")]
-        let id = self.cuda.as_ref().map(super::cuda::CudaContext::id);
+        let id = self.cuda.as_ref().map(CudaContext::id);
         #[cfg(not(feature = "cuda"))]
         let id = None;
         id
@@ -299,7 +291,7 @@ impl OpenClDevice {
             });
         }
         /// The device, what launches, and the context of another library if it is one.
-        type Key = (DeviceId, Launcher, Option<usize>);
+        type Key = (DeviceHandle, Launcher, Option<usize>);
         type Shared = Mutex<Vec<(Key, Weak<Context>)>>;
         let key = (self.id, launcher, self.foreign_context().filter(|_| launcher == Launcher::Cuda));
         static SHARED: OnceCell<Shared> = OnceCell::new();
@@ -318,25 +310,19 @@ impl OpenClDevice {
 
     /// A context that nobody shares.
     pub fn new_context(&self, launcher: Launcher) -> Result<Context, SetupError> {
-        let compiler = OpenClApi::new(self.raw()).map(Arc::new).map_err(|error| self.refused(error))?;
-        let api: Arc<dyn Api> = match launcher {
-            Launcher::OpenCl => compiler.clone(),
-            Launcher::Cuda => self.cuda_api().map_err(|error| SetupError::DeviceUnsupported {
-                wanted: self.name.clone(),
-                reason: format!("CUDA cannot launch on it ({error}); choose launcher opencl"),
-            })?,
+        let opencl = OpenClApi::new(self.raw()).map_err(|error| self.refused(error))?;
+        let api = match launcher {
+            Launcher::OpenCl => Ok(Api::OpenCl(opencl)),
+            #[cfg(feature = "cuda")]
+            Launcher::Cuda => CudaApi::new(self.raw(), self.cuda.as_ref(), opencl).map(Api::Cuda),
+            #[cfg(not(feature = "cuda"))]
+            Launcher::Cuda => Err(launcher::Error::UNSUPPORTED),
         };
-        Ok(Context::new(compiler, api, self.kind == DeviceKind::Gpu))
-    }
-
-    #[cfg(feature = "cuda")]
-    fn cuda_api(&self) -> launcher::Result<Arc<dyn Api>> {
-        super::cuda::CudaApi::new(self.raw(), self.cuda.as_ref()).map(|api| Arc::new(api) as _)
-    }
-
-    #[cfg(not(feature = "cuda"))]
-    fn cuda_api(&self) -> launcher::Result<Arc<dyn Api>> {
-        Err(launcher::Error::UNSUPPORTED)
+        let api = api.map_err(|error| SetupError::DeviceUnsupported {
+            wanted: self.name.clone(),
+            reason: format!("CUDA cannot launch on it ({error}); choose launcher opencl"),
+        })?;
+        Ok(Context::new(api, self.kind == DeviceKind::Gpu))
     }
 }
 

@@ -22,7 +22,7 @@ pub struct PinnedBlock {
 #[derive(Debug)]
 struct Mapped {
     buffer: Buffer,
-    queue: Arc<dyn Queue>,
+    queue: Arc<Queue>,
     // Last: what was made in the context is released before it.
     context: Arc<Context>,
 }
@@ -38,14 +38,14 @@ impl PinnedBlock {
     pub fn new(
         context: &Arc<Context>,
         device: &OpenClDevice,
-        queue: &Arc<dyn Queue>,
+        queue: &Arc<Queue>,
         bytes: usize,
     ) -> Result<Self, SetupError> {
         Self::map(context, queue, bytes).map_err(|error| device.refused(error))
     }
 
     /// As [`Self::new`], with the error of OpenCL.
-    pub fn map(context: &Arc<Context>, queue: &Arc<dyn Queue>, bytes: usize) -> launcher::Result<Self> {
+    pub fn map(context: &Arc<Context>, queue: &Arc<Queue>, bytes: usize) -> launcher::Result<Self> {
         let watch = context.watch();
         watch.check()?;
         let buffer = context.host_buffer(bytes)?;
@@ -135,7 +135,7 @@ pub struct PinnedMemory {
     /// Whose it is.
     pub device: OpenClDevice,
     /// What maps it.
-    pub queue: Arc<dyn Queue>,
+    pub queue: Arc<Queue>,
 }
 
 impl PinnedMemory {
@@ -205,7 +205,7 @@ mod tests {
         assert!(!devices.is_empty(), "no OpenCL device: install one, for instance pocl-opencl-icd");
         for device in devices {
             let context = Arc::new(device.new_context(Launcher::OpenCl).unwrap());
-            let queue = Arc::from(context.queue(QueueKind::Ordered).unwrap());
+            let queue = Arc::new(context.queue(QueueKind::Ordered).unwrap());
             let memory = PinnedMemory { context, device: device.clone(), queue };
             let block = || {
                 let block = memory.allocate(100).unwrap();

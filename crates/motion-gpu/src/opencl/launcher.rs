@@ -1,15 +1,22 @@
 //! What launches kernels, as the rest of the module sees it: buffers, kernels, queues and events.
 //!
-//! Two APIs implement it, OpenCL on every device and CUDA's driver on NVIDIA's. The kernels are the same:
+//! Each is an enum of two APIs: OpenCL on every device, and CUDA's driver on NVIDIA's. The kernels are the same:
 //! OpenCL's compiler turns them into a program that either API loads. An object belongs to the API that made it; given to
 //! the other one it is an error.
 
 use std::any::Any;
-use std::ffi::{CStr, c_void};
+use std::ffi::CStr;
 use std::fmt;
 use std::ptr::NonNull;
-use std::sync::Arc;
 use std::time::Duration;
+
+use super::cl::event::ClEvent;
+use super::cl::queue::ClQueue;
+use super::cl::{ClBuffer, ClKernel, ClProgram, OpenClApi};
+#[cfg(feature = "cuda")]
+use super::cuda::{
+    CudaApi, event::CudaEvent, memory::CudaMemory, program::Function, program::Module, stream::Stream,
+};
 
 /// A call that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,28 +82,60 @@ impl fmt::Display for Error {
 /// What a call returns.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Memory, on the device or on the host. What owns it releases it.
-#[derive(Debug)]
-pub struct Buffer {
-    /// What kernels get: a `cl_mem` or an address.
-    pub handle: usize,
-    owner: Box<dyn Owner>,
+/// Declares an object of either API.
+macro_rules! either {
+    ($(#[$attribute:meta])* $name:ident, $opencl:ty, $cuda:ty) => {
+        $(#[$attribute])*
+        #[derive(Debug)]
+        pub enum $name {
+            /// OpenCL's.
+            OpenCl($opencl),
+            /// Of CUDA's driver.
+            #[cfg(feature = "cuda")]
+            Cuda($cuda),
+        }
+    };
 }
 
-/// What owns the memory of a buffer.
-pub trait Owner: Any + fmt::Debug + Send + Sync {}
+/// What an API gets of an object: its own, or [`Error::UNSUPPORTED`].
+macro_rules! of_one {
+    ($name:ident, $opencl:ty, $cuda:ty) => {
+        impl $name {
+            pub(super) fn opencl(&self) -> Result<&$opencl> {
+                match self {
+                    Self::OpenCl(own) => Ok(own),
+                    #[cfg(feature = "cuda")]
+                    Self::Cuda(_) => Err(Error::UNSUPPORTED),
+                }
+            }
 
-impl Buffer {
-    /// The memory `handle`, which `owner` owns.
-    pub fn new(handle: usize, owner: impl Owner) -> Self {
-        Self { handle, owner: Box::new(owner) }
-    }
-
-    /// Its owner, if that is a `T`.
-    pub fn owner<T: Owner>(&self) -> Result<&T> {
-        (&*self.owner as &dyn Any).downcast_ref().ok_or(Error::UNSUPPORTED)
-    }
+            #[cfg(feature = "cuda")]
+            pub(super) fn cuda(&self) -> Result<&$cuda> {
+                match self {
+                    Self::OpenCl(_) => Err(Error::UNSUPPORTED),
+                    Self::Cuda(own) => Ok(own),
+                }
+            }
+        }
+    };
 }
+
+/// Evaluates the same expression for the object of either API.
+macro_rules! of_either {
+    ($object:expr, $own:ident => $result:expr) => {
+        match $object {
+            Self::OpenCl($own) => $result,
+            #[cfg(feature = "cuda")]
+            Self::Cuda($own) => $result,
+        }
+    };
+}
+
+either!(
+    /// Memory, on the device or on the host, which is released with it.
+    Buffer, ClBuffer, CudaMemory
+);
+of_one!(Buffer, ClBuffer, CudaMemory);
 
 /// A kernel's argument.
 #[derive(Clone, Copy)]
@@ -111,84 +150,64 @@ pub enum Arg<'a> {
     Struct(&'a [u8]),
 }
 
-/// What an API knows of a kernel.
-pub trait LoadedKernel: Any + fmt::Debug + Send + Sync {
+either!(
+    /// A kernel that can be launched.
+    KernelObject, ClKernel, Function
+);
+
+impl KernelObject {
     /// The largest group that it can be launched in; if it was built for one size, that.
-    fn largest_group(&self) -> Result<usize>;
+    pub fn largest_group(&self) -> Result<usize> {
+        of_either!(self, kernel => kernel.largest_group())
+    }
 }
 
-/// A kernel that can be launched.
-pub type KernelObject = Box<dyn LoadedKernel>;
+either!(
+    /// A program whose kernels can be launched.
+    Program, ClProgram, Module
+);
 
-/// A program that OpenCL's compiler has built.
-pub trait BuiltProgram {
-    /// The program as the driver keeps it: PTX, with NVIDIA's.
-    fn binary(&self) -> Result<Vec<u8>>;
-
-    /// The program for OpenCL.
-    fn load(self: Box<Self>) -> Box<dyn LoadedProgram>;
-}
-
-/// A program whose kernels can be launched.
-pub trait LoadedProgram: fmt::Debug + Send + Sync {
+impl Program {
     /// The kernel of this name.
-    fn kernel(&self, name: &CStr) -> Result<KernelObject>;
+    pub fn kernel(&self, name: &CStr) -> Result<KernelObject> {
+        of_either!(self, program => program.kernel(name))
+    }
 }
 
-/// The state of a queued command.
-#[derive(Clone, Debug)]
-pub struct Event(Arc<dyn EventState>);
+either!(
+    /// The state of a queued command.
+    #[derive(Clone)]
+    Event, ClEvent, std::sync::Arc<CudaEvent>
+);
+of_one!(Event, ClEvent, CudaEvent);
 
-/// What an API knows of a queued command.
-pub trait EventState: Any + fmt::Debug + Send + Sync {
+impl Event {
     /// Whether the command is done.
     ///
     /// # Errors
     /// The error with which the command failed.
-    fn is_done(&self) -> Result<bool>;
-
-    /// Calls `callback` once, with `data`, from any thread, when the command is done or has failed. If this
-    /// returns an error, it is never called.
-    fn call_when_done(
-        &self,
-        callback: extern "C" fn(*mut c_void, i32, *mut c_void),
-        data: *mut c_void,
-    ) -> Result<()>;
-
-    /// When the command, which is done, started, in nanoseconds of the device's clock; `None` if its queue
-    /// does not record it.
-    fn started(&self) -> Option<u64>;
-
-    /// When the command ended, as [`Self::started`].
-    fn ended(&self) -> Option<u64>;
-}
-
-impl Event {
-    /// The event of which `state` is known.
-    pub fn new(state: impl EventState) -> Self {
-        Self(Arc::new(state))
-    }
-
-    /// What the API knows of it, if that is a `T`.
-    pub fn state<T: EventState>(&self) -> Result<&T> {
-        (&*self.0 as &dyn Any).downcast_ref().ok_or(Error::UNSUPPORTED)
+    pub fn is_done(&self) -> Result<bool> {
+        of_either!(self, event => event.is_done())
     }
 
     /// Checks that the command has not failed; it need not be done. The commands behind one that failed may run all the
     /// same, so that nothing they do says whether it has.
     ///
     /// # Errors
-    /// As [`EventState::is_done`].
+    /// As [`Self::is_done`].
     pub fn check(&self) -> Result<()> {
         self.is_done().map(drop)
     }
-}
 
-impl std::ops::Deref for Event {
-    type Target = dyn EventState;
+    /// When the command, which is done, started, in nanoseconds of the device's clock; `None` if its queue
+    /// does not record it, as no queue of CUDA does.
+    pub fn started(&self) -> Option<u64> {
+        self.opencl().ok()?.started()
+    }
 
-    fn deref(&self) -> &Self::Target {
-        &*self.0
+    /// When the command ended, as [`Self::started`].
+    pub fn ended(&self) -> Option<u64> {
+        self.opencl().ok()?.ended()
     }
 }
 
@@ -213,7 +232,6 @@ pub struct Rectangle {
 }
 
 /// A plane of samples on the device that another library keeps there.
-#[cfg_attr(not(feature = "cuda"), allow(dead_code))]
 #[derive(Clone, Copy, Debug)]
 pub struct DevicePlane {
     /// Its first sample.
@@ -237,137 +255,16 @@ pub enum QueueKind {
     Unordered,
 }
 
-/// A queue of commands.
-pub trait Queue: fmt::Debug + Send + Sync {
-    /// Queues `kernel` with `args` over `groups` groups of `items` items, after all of `after`.
-    ///
-    /// # Safety
-    /// With these arguments the kernel must stay within its buffers.
-    unsafe fn launch_on(
-        &self,
-        kernel: &mut dyn LoadedKernel,
-        args: &[Arg<'_>],
-        groups: [usize; 3],
-        items: [usize; 3],
-        after: &[Event],
-    ) -> Result<()>;
+either!(
+    /// A queue of commands.
+    Queue, ClQueue, Stream
+);
 
-    /// Begins to copy rows of `from`, from its byte `first` on, to `to`.
-    ///
-    /// # Errors
-    /// [`Error::UNSUPPORTED`] if the API knows no planes: its [`Api::plane_of`] returns none.
-    ///
-    /// # Safety
-    /// The rows lie in the plane, which is neither freed nor written until the event, or the queue, is done; `to` lies in
-    /// the buffer.
-    unsafe fn begin_copy_rows(
-        &self,
-        _buffer: &Buffer,
-        _to: Rectangle,
-        _from: &DevicePlane,
-        _first: usize,
-    ) -> Result<Event> {
-        Err(Error::UNSUPPORTED)
-    }
-
-    /// Begins to copy `from` to `to`, from its first byte on.
-    ///
-    /// # Errors
-    /// As [`Self::begin_copy_rows`].
-    ///
-    /// # Safety
-    /// `from` lies in the buffer; the plane is writable, has as many rows, and is not freed until the event, or the queue, is
-    /// done.
-    unsafe fn begin_copy_out_rows(
-        &self,
-        _buffer: &Buffer,
-        _from: Rectangle,
-        _to: &DevicePlane,
-    ) -> Result<Event> {
-        Err(Error::UNSUPPORTED)
-    }
-
-    /// Copies `data` to the start of `buffer`, and returns when `data` is no longer used.
-    fn write(&self, buffer: &Buffer, data: &[u8]) -> Result<()>;
-
-    /// Begins to copy `data` to `buffer`, from byte `first` on.
-    ///
-    /// # Safety
-    /// `data` is neither moved, freed nor written until the event, or the queue, is done.
-    unsafe fn begin_write(&self, buffer: &Buffer, first: usize, data: &[u8]) -> Result<Event>;
-
-    /// Begins to copy rows that are `stride` bytes apart in `data` to `to`.
-    ///
-    /// # Panics
-    /// If `data` ends before the last row.
-    ///
-    /// # Safety
-    /// `data` is neither moved nor freed until the event, or the queue, is done; `to` lies in the buffer.
-    unsafe fn begin_write_rows(
-        &self,
-        buffer: &Buffer,
-        to: Rectangle,
-        data: &[u8],
-        stride: usize,
-    ) -> Result<Event>;
-
-    /// Begins to copy the first `bytes` of `buffer` to `data`, when `after` is done.
-    ///
-    /// # Safety
-    /// `data` points to `bytes` bytes, which are neither moved, freed nor used until the event or the queue
-    /// is done.
-    unsafe fn begin_read(
-        &self,
-        buffer: &Buffer,
-        data: NonNull<u8>,
-        bytes: usize,
-        after: &Event,
-    ) -> Result<Event>;
-
-    /// Begins to copy `from` to `data`, as rows without padding.
-    ///
-    /// # Panics
-    /// If `data` is not of that size.
-    ///
-    /// # Safety
-    /// As [`Self::begin_read`] of `data`; `from` lies in the buffer.
-    unsafe fn begin_read_rows(&self, buffer: &Buffer, from: Rectangle, data: &mut [u8]) -> Result<Event>;
-
-    /// Begins to map the first `bytes` of `buffer` into the host's memory. The host may read and write them
-    /// from when the event is done until they are unmapped.
-    fn begin_map(&self, buffer: &Buffer, bytes: usize) -> Result<(NonNull<u8>, Event)>;
-
-    /// Begins to end the mapping of `buffer` at `start`.
-    ///
-    /// # Safety
-    /// `start` is a result of [`Self::begin_map`] of this buffer, and the memory is no longer used.
-    unsafe fn begin_unmap(&self, buffer: &Buffer, start: NonNull<u8>) -> Result<Event>;
-
-    /// Commands queued from now on wait for all of `after`. The event is done when they may start.
-    fn barrier(&self, after: &[&Event]) -> Result<Event>;
-
-    /// An event that is done when everything queued before is done. It fails if a command before failed and the queue
-    /// knows of it.
-    fn marker(&self) -> Result<Event>;
-
-    /// An event that is done when no command queued before runs any more, whether it failed or not.
-    fn end(&self) -> Result<Event>;
-
-    /// Checks that no command failed, as far as the queue knows.
-    ///
-    /// # Errors
-    /// The error of the command.
-    fn check(&self) -> Result<()>;
-
-    /// Submits the queued commands to the device, without waiting for them.
-    fn flush(&self) -> Result<()>;
-}
-
-impl dyn Queue + '_ {
+impl Queue {
     /// Queues `kernel` with `args` over `groups` groups of `items` items, in N dimensions, at most three.
     ///
     /// # Safety
-    /// As [`Queue::launch_on`].
+    /// With these arguments the kernel must stay within its buffers.
     pub unsafe fn launch<const N: usize>(
         &self,
         kernel: &mut KernelObject,
@@ -382,7 +279,7 @@ impl dyn Queue + '_ {
     /// As `launch`, after all of `after`.
     ///
     /// # Safety
-    /// As [`Queue::launch_on`].
+    /// As [`Self::launch`].
     pub unsafe fn launch_after<const N: usize>(
         &self,
         kernel: &mut KernelObject,
@@ -392,37 +289,252 @@ impl dyn Queue + '_ {
         after: &[Event],
     ) -> Result<()> {
         let in_three = |sizes: [usize; N]| std::array::from_fn(|axis| sizes.get(axis).copied().unwrap_or(1));
+        let (groups, items) = (in_three(groups), in_three(items));
+        match (self, kernel) {
+            // SAFETY: the caller guarantees it.
+            (Self::OpenCl(queue), KernelObject::OpenCl(kernel)) => unsafe {
+                queue.launch(kernel, args, groups, items, after)
+            },
+            #[cfg(feature = "cuda")]
+            // SAFETY: the caller guarantees it.
+            (Self::Cuda(stream), KernelObject::Cuda(function)) => unsafe {
+                stream.launch(function, args, groups, items, after)
+            },
+            #[cfg(feature = "cuda")]
+            _ => Err(Error::UNSUPPORTED),
+        }
+    }
+
+    /// Begins to copy rows of `from`, from its byte `first` on, to `to`.
+    ///
+    /// # Errors
+    /// [`Error::UNSUPPORTED`] with OpenCL, which knows no planes: [`Api::plane_of`] returns none.
+    ///
+    /// # Safety
+    /// The rows lie in the plane, which is neither freed nor written until the event, or the queue, is done; `to` lies in
+    /// the buffer.
+    #[cfg_attr(not(feature = "cuda"), allow(unused_variables))]
+    pub unsafe fn begin_copy_rows(
+        &self,
+        buffer: &Buffer,
+        to: Rectangle,
+        from: &DevicePlane,
+        first: usize,
+    ) -> Result<Event> {
+        match self {
+            Self::OpenCl(_) => Err(Error::UNSUPPORTED),
+            #[cfg(feature = "cuda")]
+            // SAFETY: the caller guarantees it.
+            Self::Cuda(stream) => unsafe { stream.begin_copy_rows(buffer, to, from, first) },
+        }
+    }
+
+    /// Begins to copy `from` to `to`, from its first byte on.
+    ///
+    /// # Errors
+    /// As [`Self::begin_copy_rows`].
+    ///
+    /// # Safety
+    /// `from` lies in the buffer; the plane is writable, has as many rows, and is not freed until the event, or the queue, is
+    /// done.
+    #[cfg_attr(not(feature = "cuda"), allow(unused_variables))]
+    pub unsafe fn begin_copy_out_rows(
+        &self,
+        buffer: &Buffer,
+        from: Rectangle,
+        to: &DevicePlane,
+    ) -> Result<Event> {
+        match self {
+            Self::OpenCl(_) => Err(Error::UNSUPPORTED),
+            #[cfg(feature = "cuda")]
+            // SAFETY: the caller guarantees it.
+            Self::Cuda(stream) => unsafe { stream.begin_copy_out_rows(buffer, from, to) },
+        }
+    }
+
+    /// Copies `data` to the start of `buffer`, and returns when `data` is no longer used.
+    pub fn write(&self, buffer: &Buffer, data: &[u8]) -> Result<()> {
+        of_either!(self, queue => queue.write(buffer, data))
+    }
+
+    /// Begins to copy `data` to `buffer`, from byte `first` on.
+    ///
+    /// # Safety
+    /// `data` is neither moved, freed nor written until the event, or the queue, is done.
+    pub unsafe fn begin_write(&self, buffer: &Buffer, first: usize, data: &[u8]) -> Result<Event> {
         // SAFETY: the caller guarantees it.
-        unsafe { self.launch_on(&mut **kernel, args, in_three(groups), in_three(items), after) }
+        unsafe { of_either!(self, queue => queue.begin_write(buffer, first, data)) }
+    }
+
+    /// Begins to copy rows that are `stride` bytes apart in `data` to `to`.
+    ///
+    /// # Panics
+    /// If `data` ends before the last row.
+    ///
+    /// # Safety
+    /// `data` is neither moved nor freed until the event, or the queue, is done; `to` lies in the buffer.
+    pub unsafe fn begin_write_rows(
+        &self,
+        buffer: &Buffer,
+        to: Rectangle,
+        data: &[u8],
+        stride: usize,
+    ) -> Result<Event> {
+        // SAFETY: the caller guarantees it.
+        unsafe { of_either!(self, queue => queue.begin_write_rows(buffer, to, data, stride)) }
+    }
+
+    /// Begins to copy the first `bytes` of `buffer` to `data`, when `after` is done.
+    ///
+    /// # Safety
+    /// `data` points to `bytes` bytes, which are neither moved, freed nor used until the event or the queue
+    /// is done.
+    pub unsafe fn begin_read(
+        &self,
+        buffer: &Buffer,
+        data: NonNull<u8>,
+        bytes: usize,
+        after: &Event,
+    ) -> Result<Event> {
+        // SAFETY: the caller guarantees it.
+        unsafe { of_either!(self, queue => queue.begin_read(buffer, data, bytes, after)) }
+    }
+
+    /// Begins to copy `from` to `data`, as rows without padding.
+    ///
+    /// # Panics
+    /// If `data` is not of that size.
+    ///
+    /// # Safety
+    /// As [`Self::begin_read`] of `data`; `from` lies in the buffer.
+    pub unsafe fn begin_read_rows(&self, buffer: &Buffer, from: Rectangle, data: &mut [u8]) -> Result<Event> {
+        // SAFETY: the caller guarantees it.
+        unsafe { of_either!(self, queue => queue.begin_read_rows(buffer, from, data)) }
+    }
+
+    /// Begins to map the first `bytes` of `buffer` into the host's memory. The host may read and write them
+    /// from when the event is done until they are unmapped.
+    pub fn begin_map(&self, buffer: &Buffer, bytes: usize) -> Result<(NonNull<u8>, Event)> {
+        of_either!(self, queue => queue.begin_map(buffer, bytes))
+    }
+
+    /// Begins to end the mapping of `buffer` at `start`.
+    ///
+    /// # Safety
+    /// `start` is a result of [`Self::begin_map`] of this buffer, and the memory is no longer used.
+    pub unsafe fn begin_unmap(&self, buffer: &Buffer, start: NonNull<u8>) -> Result<Event> {
+        // SAFETY: the caller guarantees it.
+        unsafe { of_either!(self, queue => queue.begin_unmap(buffer, start)) }
+    }
+
+    /// Commands queued from now on wait for all of `after`. The event is done when they may start.
+    pub fn barrier(&self, after: &[&Event]) -> Result<Event> {
+        of_either!(self, queue => queue.barrier(after))
+    }
+
+    /// An event that is done when everything queued before is done. It fails if a command before failed and the queue
+    /// knows of it.
+    pub fn marker(&self) -> Result<Event> {
+        of_either!(self, queue => queue.marker())
+    }
+
+    /// An event that is done when no command queued before runs any more, whether it failed or not.
+    pub fn end(&self) -> Result<Event> {
+        of_either!(self, queue => queue.end())
+    }
+
+    /// Checks that no command failed, as far as the queue knows.
+    ///
+    /// # Errors
+    /// The error of the command.
+    pub fn check(&self) -> Result<()> {
+        of_either!(self, queue => queue.check())
+    }
+
+    /// Submits the queued commands to the device, without waiting for them.
+    pub fn flush(&self) -> Result<()> {
+        of_either!(self, queue => queue.flush())
     }
 }
 
-/// What makes these objects on one device.
-pub trait Api: fmt::Debug + Send + Sync {
+either!(
+    /// What makes these objects on one device.
+    Api, OpenClApi, CudaApi
+);
+
+impl Api {
     /// Memory on the device.
-    fn buffer(&self, bytes: usize) -> Result<Buffer>;
+    pub fn buffer(&self, bytes: usize) -> Result<Buffer> {
+        of_either!(self, api => api.buffer(bytes))
+    }
 
     /// Memory that the driver allocates for access by the host, usually page-locked.
-    fn host_buffer(&self, bytes: usize) -> Result<Buffer>;
+    pub fn host_buffer(&self, bytes: usize) -> Result<Buffer> {
+        of_either!(self, api => api.host_buffer(bytes))
+    }
 
     /// A queue of this kind.
-    fn queue(&self, kind: QueueKind) -> Result<Box<dyn Queue>>;
+    pub fn queue(&self, kind: QueueKind) -> Result<Queue> {
+        of_either!(self, api => api.queue(kind))
+    }
 
-    /// Loads a program that OpenCL's compiler has built.
-    fn load(&self, built: Box<dyn BuiltProgram>) -> Result<Box<dyn LoadedProgram>>;
+    /// OpenCL, which compiles for either.
+    pub(super) fn compiler(&self) -> &OpenClApi {
+        match self {
+            Self::OpenCl(api) => api,
+            #[cfg(feature = "cuda")]
+            Self::Cuda(api) => &api.compiler,
+        }
+    }
+
+    /// Compiles and loads `source`. The error includes the compiler's log.
+    pub(super) fn build(&self, source: &str, options: &str) -> std::result::Result<Program, (Error, String)> {
+        let built = self.compiler().build(source, options)?;
+        match self {
+            Self::OpenCl(_) => Ok(Program::OpenCl(built)),
+            #[cfg(feature = "cuda")]
+            Self::Cuda(api) => api.load(&built).map(Program::Cuda).map_err(|error| (error, String::new())),
+        }
+    }
 
     /// How many searches may be queued side by side: each gets a queue of its own.
-    fn search_queues(&self) -> usize;
+    pub fn search_queues(&self) -> usize {
+        match self {
+            // The first work-groups of one search fill the units that the last ones of the search before leave idle.
+            Self::OpenCl(_) => 2,
+            // As many searches as small kernels need to fill a large GPU.
+            #[cfg(feature = "cuda")]
+            Self::Cuda(_) => 8,
+        }
+    }
 
     /// How many frames may be loaded side by side, while several searches are in flight.
-    fn upload_queues(&self) -> usize;
+    pub fn upload_queues(&self) -> usize {
+        match self {
+            Self::OpenCl(_) => 1,
+            // While one frame is copied, what hierarchical search makes of the other one is made.
+            #[cfg(feature = "cuda")]
+            Self::Cuda(_) => 2,
+        }
+    }
 
     /// The plane of samples, in rows `stride` bytes apart, of which `block` is the handle, if it is one of this API on this
-    /// device.
-    fn plane_of(&self, _block: &(dyn Any + Send + Sync), _stride: usize) -> Option<DevicePlane> {
-        None
+    /// device. A frame's source may have a handle of any type.
+    #[cfg_attr(not(feature = "cuda"), allow(unused_variables))]
+    pub fn plane_of(&self, block: &(dyn Any + Send + Sync), stride: usize) -> Option<DevicePlane> {
+        match self {
+            Self::OpenCl(_) => None,
+            #[cfg(feature = "cuda")]
+            Self::Cuda(api) => api.plane_of(block, stride),
+        }
     }
 
     /// Whether an error has made the device unusable for this API.
-    fn is_broken(&self) -> bool;
+    pub fn is_broken(&self) -> bool {
+        match self {
+            Self::OpenCl(_) => false,
+            #[cfg(feature = "cuda")]
+            Self::Cuda(api) => api.is_broken(),
+        }
+    }
 }

@@ -6,7 +6,7 @@ use std::{io, panic, thread};
 
 use super::context::Context;
 use super::device::OpenClDevice;
-use super::launcher::{self, LoadedProgram};
+use super::launcher::{self, Program};
 use crate::compilation::{self, Compilation};
 use motion_base::{Launcher, SetupError};
 
@@ -31,20 +31,18 @@ pub fn build(
     kernel: &'static str,
     source: &str,
     options: &str,
-) -> Result<Arc<dyn LoadedProgram>, SetupError> {
+) -> Result<Arc<Program>, SetupError> {
     let key = [options, source].join("\n");
     context.shared_program(key, || {
         let options = format!("{} {options}", device.compiler_options());
-        let build = || {
-            let built = context.compiler().build(source, &options)?;
-            context.load(built).map_err(|error| (error, String::new()))
-        };
         let kernels = source.matches("__kernel").count();
         compilation::tell(&Compilation { device: &device.name, kernels, took: None });
         let began = Instant::now();
-        let built = with_stack_of_compiler(build).map_err(|error| SetupError::Device {
-            device: device.name.clone(),
-            message: format!("there is no thread to compile on: {error}"),
+        let built = with_stack_of_compiler(|| context.build(source, &options)).map_err(|error| {
+            SetupError::Device {
+                device: device.name.clone(),
+                message: format!("there is no thread to compile on: {error}"),
+            }
         })?;
         compilation::tell(&Compilation { device: &device.name, kernels, took: Some(began.elapsed()) });
         built.map_err(|(error, log)| {
@@ -83,7 +81,7 @@ pub fn build_for_four_samples(
     kernel: &'static str,
     source: &str,
     options: impl Fn(u8) -> String,
-) -> Result<Arc<dyn LoadedProgram>, SetupError> {
+) -> Result<Arc<Program>, SetupError> {
     let build = |four_samples| build(context, device, kernel, source, &options(four_samples));
     let four_samples = four_samples(context, device);
     build(four_samples).or_else(|error| match error {

@@ -50,8 +50,10 @@ struct Completion {
 impl Completion {
     /// Waits until `event` is complete or the device has had `limit` of time. Returns whether it is complete.
     fn wait(self: Arc<Self>, event: &Event, limit: Duration) -> Result<bool> {
+        // CUDA's are of GPUs, which are polled.
+        let event_of_opencl = event.opencl()?;
         let shared = Arc::into_raw(self.clone());
-        if let Err(error) = event.call_when_done(complete, shared.cast_mut().cast()) {
+        if let Err(error) = event_of_opencl.call_when_done(complete, shared.cast_mut().cast()) {
             // SAFETY: it came from `into_raw`, and no callback was registered that would take it.
             drop(unsafe { Arc::from_raw(shared) });
             return Err(error);
@@ -140,7 +142,7 @@ impl Watch {
     ///
     /// # Errors
     /// As [`Self::wait`].
-    pub fn wait_for_queue(&self, queue: &dyn Queue, limit: Duration) -> Result<()> {
+    pub fn wait_for_queue(&self, queue: &Queue, limit: Duration) -> Result<()> {
         // A flush may block too.
         self.check()?;
         let all = queue.end()?;

@@ -1,7 +1,7 @@
 //! Searches in flight: their queues, and the way of their vectors to the host.
 //!
 //! ```text
-//! Request ─▶ SearchPlan ─▶ LaunchRequest, to the KernelFamily ──────────────────────────┐
+//! Request ─▶ SearchPlan ─▶ FamilyRequest, to the KernelFamily ──────────────────────────┐
 //!            BegunSearch: it is in flight                                              │
 //! vectors ◀─ FieldRoom: its memory on the host ◀─ QueuedSearch: it is on the device ◀──┘
 //! ```
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::frame::{FrameSlots, Geometry};
-use super::kernel_family::{KernelFamily, LaunchRequest, SearchBuffers};
+use super::kernel_family::{FamilyRequest, KernelFamily, SearchBuffers};
 use crate::estimator::{DeviceInfo, MotionVector, Request, SetupError, Slot, StageTimes};
 use motion_base::pace::{self, PATIENCE, Pace};
 use motion_gpu::context::Context;
@@ -23,10 +23,10 @@ use motion_gpu::watch::Watch;
 /// Command queues. Each runs its commands in order, beside those of the others.
 pub(super) struct Queues {
     /// Slots are divided among them.
-    uploads: Vec<Arc<dyn Queue>>,
+    uploads: Vec<Arc<Queue>>,
     /// Used in turn.
-    searches: Vec<Arc<dyn Queue>>,
-    pub(super) download: Arc<dyn Queue>,
+    searches: Vec<Arc<Queue>>,
+    pub(super) download: Arc<Queue>,
 }
 
 impl Queues {
@@ -41,9 +41,9 @@ impl Queues {
         depth: usize,
         are_independent: bool,
     ) -> Result<Self, SetupError> {
-        let queue = || -> Result<Arc<dyn Queue>, SetupError> {
+        let queue = || -> Result<Arc<Queue>, SetupError> {
             let kind = if depth == 1 { QueueKind::Timed } else { QueueKind::Ordered };
-            context.queue(kind).map(Arc::from).map_err(|error| device.refused(error))
+            context.queue(kind).map(Arc::new).map_err(|error| device.refused(error))
         };
         let search = queue()?;
         if depth == 1 {
@@ -61,12 +61,12 @@ impl Queues {
     }
 
     /// The queue on which frames are loaded into `slot`.
-    pub(super) fn upload(&self, slot: Slot) -> &Arc<dyn Queue> {
+    pub(super) fn upload(&self, slot: Slot) -> &Arc<Queue> {
         &self.uploads[slot.index() % self.uploads.len()]
     }
 
     /// The queue of search number `turn`.
-    pub(super) fn search(&self, turn: usize) -> &Arc<dyn Queue> {
+    pub(super) fn search(&self, turn: usize) -> &Arc<Queue> {
         &self.searches[self.search_number(turn)]
     }
 
@@ -79,11 +79,11 @@ impl Queues {
     pub(super) fn wait_for_all(&self, watch: &Watch, limit: Duration) -> launcher::Result<()> {
         // Errors of uploads and downloads are reported where their events are waited for.
         for upload in &self.uploads {
-            let _ = watch.wait_for_queue(&**upload, limit);
+            let _ = watch.wait_for_queue(upload, limit);
         }
-        let searched = self.searches.iter().map(|queue| watch.wait_for_queue(&**queue, limit));
+        let searched = self.searches.iter().map(|queue| watch.wait_for_queue(queue, limit));
         let searched = searched.fold(Ok(()), launcher::Result::and);
-        let _ = watch.wait_for_queue(&*self.download, limit);
+        let _ = watch.wait_for_queue(&self.download, limit);
         searched.and_then(|()| watch.check())
     }
 }
@@ -196,7 +196,7 @@ impl Searches {
         let started = queue.barrier(&[current.1, reference.1])?;
         let buffers =
             SearchBuffers { current: current.0, reference: reference.0, vectors: device, history: *history };
-        family.queue_search(&LaunchRequest { queue, queue_number, buffers, geometry })?;
+        family.queue_search(&FamilyRequest { queue, queue_number, buffers, geometry })?;
         let found = queue.marker()?;
         queue.flush()?;
         let bytes = (size_of::<MotionVector>() * plan.blocks).min(host.bytes());
@@ -281,8 +281,8 @@ impl Searches {
         let start = Instant::now();
         for turn in 0..count.max(1) as usize {
             let vectors = &self.rooms[turn % self.rooms.len()].device;
-            self.family.queue_search(&LaunchRequest {
-                queue: &**self.queues.search(turn),
+            self.family.queue_search(&FamilyRequest {
+                queue: self.queues.search(turn),
                 queue_number: self.queues.search_number(turn),
                 buffers: SearchBuffers { current, reference, vectors, history: 0 },
                 geometry,

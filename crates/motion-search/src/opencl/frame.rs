@@ -257,7 +257,7 @@ impl FrameSlots {
     /// what is made of the frame.
     pub(super) fn load_frame(
         &mut self,
-        queue: &dyn Queue,
+        queue: &Queue,
         limit: Duration,
         slot: Slot,
         frame: &Frame,
@@ -294,7 +294,7 @@ impl FrameSlots {
 
     /// Queues the upload of the needed rows of `frame`. The device reads a frame in its memory, or in page-locked memory, where
     /// it is; any other frame is copied first.
-    fn write_rows(&mut self, queue: &dyn Queue, slot: Slot, frame: &Frame) -> launcher::Result<()> {
+    fn write_rows(&mut self, queue: &Queue, slot: Slot, frame: &Frame) -> launcher::Result<()> {
         let is_read_there = self.context.plane_of(frame).is_some() || PinnedBlock::holds(frame);
         // Hierarchical search has eight bits of deeper samples on the device.
         let is_narrowed = frame.format().bytes() > self.format.bytes();
@@ -347,7 +347,7 @@ impl FrameSlots {
     }
 
     /// Queues what takes the eight bits that are searched from the deep samples of `frame`, which were copied as they came.
-    fn narrow(&mut self, queue: &dyn Queue, slot: Slot, frame: &Frame) -> launcher::Result<()> {
+    fn narrow(&mut self, queue: &Queue, slot: Slot, frame: &Frame) -> launcher::Result<()> {
         let PaddedFrame { padded, deep, .. } = &self.slots[slot.index()];
         let (Some(narrow), Some(deep)) = (&mut self.narrow, deep) else { return Ok(()) };
         let (rows, format) = (frame.rows(), frame.format());
@@ -365,7 +365,7 @@ impl FrameSlots {
     }
 
     /// Queues what puts deep samples, which have `shift` bits below them, into the lowest bits.
-    fn normalise(&mut self, queue: &dyn Queue, slot: Slot, shift: u32) -> launcher::Result<()> {
+    fn normalise(&mut self, queue: &Queue, slot: Slot, shift: u32) -> launcher::Result<()> {
         let Some(normalise) = &mut self.normalise else { return Ok(()) };
         let args = [
             Arg::Buffer(&self.slots[slot.index()].padded),
@@ -381,7 +381,7 @@ impl FrameSlots {
     }
 
     /// Queues what fills the margins of the frame in `slot`.
-    fn extend(&mut self, queue: &dyn Queue, slot: Slot) -> launcher::Result<()> {
+    fn extend(&mut self, queue: &Queue, slot: Slot) -> launcher::Result<()> {
         let Self { width, height, extend_items: items, layout: Layout { geometry, padded_rows, .. }, .. } =
             *self;
         let args = [
@@ -406,7 +406,7 @@ impl FrameSlots {
     /// Downloads the frame in `slot`, without its margins, and waits for it, `limit` long.
     pub(super) fn unload_frame(
         &self,
-        queue: &dyn Queue,
+        queue: &Queue,
         limit: Duration,
         slot: Slot,
     ) -> launcher::Result<Option<Frame>> {

@@ -15,7 +15,7 @@ use motion_gpu::program;
 pub(super) trait KernelFamily: Send {
     /// Queues everything that finds the vectors of a search, on the queue of `request` or before what
     /// follows on it.
-    fn queue_search(&mut self, request: &LaunchRequest<'_>) -> launcher::Result<()>;
+    fn queue_search(&mut self, request: &FamilyRequest<'_>) -> launcher::Result<()>;
 
     /// Bytes that it needs behind the frame in each slot.
     fn prepared_bytes(&self) -> usize {
@@ -23,7 +23,7 @@ pub(super) trait KernelFamily: Send {
     }
 
     /// Queues what it needs of a frame alone, after the frame was loaded into `slot`.
-    fn prepare_frame(&mut self, _queue: &dyn Queue, _slot: &Buffer) -> launcher::Result<()> {
+    fn prepare_frame(&mut self, _queue: &Queue, _slot: &Buffer) -> launcher::Result<()> {
         Ok(())
     }
 
@@ -55,8 +55,8 @@ pub(super) struct SearchBuffers<'a> {
 }
 
 /// A search that is to be queued, and what is searched of its frames.
-pub(super) struct LaunchRequest<'a> {
-    pub(super) queue: &'a dyn Queue,
+pub(super) struct FamilyRequest<'a> {
+    pub(super) queue: &'a Queue,
     /// The number of the queue among those of searches, less than [`BuildContext::search_queues`].
     pub(super) queue_number: usize,
     pub(super) buffers: SearchBuffers<'a>,
@@ -64,7 +64,7 @@ pub(super) struct LaunchRequest<'a> {
     pub(super) geometry: &'a Geometry,
 }
 
-impl<'a> LaunchRequest<'a> {
+impl<'a> FamilyRequest<'a> {
     /// The buffers of the current frame, the reference frame and the vectors.
     pub(super) fn buffers(&self) -> [Arg<'a>; 3] {
         let SearchBuffers { current, reference, vectors, .. } = self.buffers;

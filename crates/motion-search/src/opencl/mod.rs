@@ -224,7 +224,7 @@ impl estimator::Device for OpenCl {
             return Ok(None);
         }
         let SearchObjects { slots, searches, .. } = &*self.objects;
-        let unloaded = slots.unload_frame(&**searches.queues.upload(slot), searches.allowed(), slot);
+        let unloaded = slots.unload_frame(searches.queues.upload(slot), searches.allowed(), slot);
         unloaded.map_err(|error| self.failed(error))
     }
 

@@ -6,7 +6,7 @@ use std::ptr;
 use ocl::ffi;
 
 use super::{check, owner};
-use crate::opencl::launcher::{Event, EventState, Result};
+use crate::opencl::launcher::{Event, Result};
 
 owner!(
     /// The state of a queued command.
@@ -19,11 +19,6 @@ impl Clone for ClEvent {
         unsafe { ffi::clRetainEvent(self.0) };
         Self(self.0)
     }
-}
-
-/// The handle of `event`, if OpenCL made it.
-pub(super) fn raw(event: &Event) -> Result<ffi::cl_event> {
-    event.state::<ClEvent>().map(|event| event.0)
 }
 
 impl ClEvent {
@@ -49,10 +44,8 @@ impl ClEvent {
         };
         (code == 0 && time > 0).then_some(time)
     }
-}
 
-impl EventState for ClEvent {
-    fn is_done(&self) -> Result<bool> {
+    pub(in crate::opencl) fn is_done(&self) -> Result<bool> {
         let mut status = 0_i32;
         // SAFETY: the property has 4 bytes, and there is space for them.
         let code = unsafe {
@@ -64,7 +57,9 @@ impl EventState for ClEvent {
         is_done_at(status)
     }
 
-    fn call_when_done(
+    /// Calls `callback` once, with `data`, from any thread, when the command is done or has failed. If this
+    /// returns an error, it is never called.
+    pub(in crate::opencl) fn call_when_done(
         &self,
         callback: extern "C" fn(*mut c_void, i32, *mut c_void),
         data: *mut c_void,
@@ -74,11 +69,11 @@ impl EventState for ClEvent {
         check("clSetEventCallback", code)
     }
 
-    fn started(&self) -> Option<u64> {
+    pub(in crate::opencl) fn started(&self) -> Option<u64> {
         self.time(ffi::CL_PROFILING_COMMAND_START)
     }
 
-    fn ended(&self) -> Option<u64> {
+    pub(in crate::opencl) fn ended(&self) -> Option<u64> {
         self.time(ffi::CL_PROFILING_COMMAND_END)
     }
 }
@@ -98,12 +93,12 @@ impl super::OpenClApi {
         let mut code = 0;
         // SAFETY: the context is alive.
         let raw = unsafe { ffi::clCreateUserEvent(self.context.0, &mut code) };
-        check("clCreateUserEvent", code).map(|()| Event::new(ClEvent(raw)))
+        check("clCreateUserEvent", code).map(|()| Event::OpenCl(ClEvent(raw)))
     }
 }
 
 /// Ends an event of [`OpenClApi::user_event`](super::OpenClApi::user_event) with `status`.
 pub(in crate::opencl) fn complete(event: &Event, status: i32) -> Result<()> {
     // SAFETY: the event is alive; the call refuses events that are not a user's.
-    check("clSetUserEventStatus", unsafe { ffi::clSetUserEventStatus(raw(event)?, status) })
+    check("clSetUserEventStatus", unsafe { ffi::clSetUserEventStatus(event.opencl()?.0, status) })
 }

@@ -5,15 +5,13 @@ use std::ptr::{self, NonNull};
 use ocl::ffi;
 use parking_lot::Mutex;
 
-use super::event::{self, ClEvent};
-use super::{ClKernel, QueueOwner, check, memory};
-use crate::opencl::launcher::{
-    Arg, Buffer, Error, Event, EventState as _, LoadedKernel, Queue, Rectangle, Result,
-};
+use super::event::ClEvent;
+use super::{ClKernel, QueueOwner, check};
+use crate::opencl::launcher::{Arg, Buffer, Error, Event, Rectangle, Result};
 
 /// A queue of commands.
 #[derive(Debug)]
-pub(super) struct ClQueue {
+pub struct ClQueue {
     /// Of a chained queue the latest command, for which the next one waits.
     latest: Option<Mutex<Option<ClEvent>>>,
     // Last: its commands are released before it.
@@ -79,21 +77,20 @@ impl ClQueue {
         // SAFETY: the caller guarantees it; there is space for one event.
         unsafe { self.command(call, after, &mut event, enqueue) }?;
         // SAFETY: the call has returned it.
-        Ok(Event::new(unsafe { ClEvent::new(event) }))
+        Ok(Event::OpenCl(unsafe { ClEvent::new(event) }))
     }
 }
 
-impl Queue for ClQueue {
-    unsafe fn launch_on(
+/// The commands of [`Queue`](crate::opencl::launcher::Queue), which describes them.
+impl ClQueue {
+    pub unsafe fn launch(
         &self,
-        kernel: &mut dyn LoadedKernel,
+        kernel: &mut ClKernel,
         args: &[Arg<'_>],
         groups: [usize; 3],
         items: [usize; 3],
         after: &[Event],
     ) -> Result<()> {
-        let kernel = (kernel as &mut dyn std::any::Any).downcast_mut::<ClKernel>();
-        let kernel = kernel.ok_or(Error::UNSUPPORTED)?;
         kernel.set(args)?;
         let (queue, kernel) = (self.owner.0, kernel.owner.0);
         let global: [usize; 3] = std::array::from_fn(|axis| groups[axis] * items[axis]);
@@ -102,13 +99,13 @@ impl Queue for ClQueue {
             let (global, items) = (global.as_ptr(), items.as_ptr());
             ffi::clEnqueueNDRangeKernel(queue, kernel, 3, ptr::null(), global, items, count, after, event)
         };
-        let after = after.iter().map(event::raw).collect::<Result<Vec<_>>>()?;
+        let after = after.iter().map(|event| Ok(event.opencl()?.raw())).collect::<Result<Vec<_>>>()?;
         // SAFETY: the events are borrowed.
         unsafe { self.command("clEnqueueNDRangeKernel", &after, ptr::null_mut(), launch) }
     }
 
-    fn write(&self, buffer: &Buffer, data: &[u8]) -> Result<()> {
-        let (queue, buffer, start) = (self.owner.0, memory(buffer)?, data.as_ptr().cast());
+    pub fn write(&self, buffer: &Buffer, data: &[u8]) -> Result<()> {
+        let (queue, buffer, start) = (self.owner.0, buffer.opencl()?.0, data.as_ptr().cast());
         // SAFETY: `start` points to as many bytes, and the call blocks until they are read; it refuses a
         // buffer that is too small; the wait list is the caller's.
         let write = |count, after, event| unsafe {
@@ -118,8 +115,8 @@ impl Queue for ClQueue {
         unsafe { self.command("clEnqueueWriteBuffer", &[], ptr::null_mut(), write) }
     }
 
-    fn begin_map(&self, buffer: &Buffer, bytes: usize) -> Result<(NonNull<u8>, Event)> {
-        let (queue, buffer, flags) = (self.owner.0, memory(buffer)?, ffi::CL_MAP_READ | ffi::CL_MAP_WRITE);
+    pub fn begin_map(&self, buffer: &Buffer, bytes: usize) -> Result<(NonNull<u8>, Event)> {
+        let (queue, buffer, flags) = (self.owner.0, buffer.opencl()?.0, ffi::CL_MAP_READ | ffi::CL_MAP_WRITE);
         let mut start = ptr::null_mut();
         // SAFETY: the call refuses more bytes than the buffer has; the rest is the caller's.
         let map = |count, after, event| unsafe {
@@ -134,8 +131,8 @@ impl Queue for ClQueue {
         Ok((start, event))
     }
 
-    unsafe fn begin_unmap(&self, buffer: &Buffer, start: NonNull<u8>) -> Result<Event> {
-        let (queue, buffer, start) = (self.owner.0, memory(buffer)?, start.as_ptr().cast());
+    pub unsafe fn begin_unmap(&self, buffer: &Buffer, start: NonNull<u8>) -> Result<Event> {
+        let (queue, buffer, start) = (self.owner.0, buffer.opencl()?.0, start.as_ptr().cast());
         // SAFETY: the caller guarantees it.
         let unmap = |count, after, event| unsafe {
             ffi::clEnqueueUnmapMemObject(queue, buffer, start, count, after, event)
@@ -144,8 +141,8 @@ impl Queue for ClQueue {
         unsafe { self.command_event("clEnqueueUnmapMemObject", &[], unmap) }
     }
 
-    unsafe fn begin_write(&self, buffer: &Buffer, first: usize, data: &[u8]) -> Result<Event> {
-        let (queue, buffer, start) = (self.owner.0, memory(buffer)?, data.as_ptr().cast());
+    pub unsafe fn begin_write(&self, buffer: &Buffer, first: usize, data: &[u8]) -> Result<Event> {
+        let (queue, buffer, start) = (self.owner.0, buffer.opencl()?.0, data.as_ptr().cast());
         // SAFETY: `start` points to so many bytes, which the caller keeps in place; the call refuses bytes past the end of
         // the buffer.
         let write = |count, after, event| unsafe {
@@ -155,7 +152,7 @@ impl Queue for ClQueue {
         unsafe { self.command_event("clEnqueueWriteBuffer", &[], write) }
     }
 
-    unsafe fn begin_write_rows(
+    pub unsafe fn begin_write_rows(
         &self,
         buffer: &Buffer,
         to: Rectangle,
@@ -163,7 +160,7 @@ impl Queue for ClQueue {
         stride: usize,
     ) -> Result<Event> {
         assert!(data.len() >= (to.height - 1) * stride + to.width);
-        let (queue, buffer) = (self.owner.0, memory(buffer)?);
+        let (queue, buffer) = (self.owner.0, buffer.opencl()?.0);
         let (origin, host_origin, region) = ([to.left, to.top, 0], [0; 3], [to.width, to.height, 1]);
         // SAFETY: every row is in `data`, as asserted, which the caller keeps in place; the call refuses a
         // rectangle outside the buffer.
@@ -189,25 +186,25 @@ impl Queue for ClQueue {
         unsafe { self.command_event("clEnqueueWriteBufferRect", &[], write) }
     }
 
-    unsafe fn begin_read(
+    pub unsafe fn begin_read(
         &self,
         buffer: &Buffer,
         data: NonNull<u8>,
         bytes: usize,
         after: &Event,
     ) -> Result<Event> {
-        let (queue, buffer, start) = (self.owner.0, memory(buffer)?, data.as_ptr().cast());
+        let (queue, buffer, start) = (self.owner.0, buffer.opencl()?.0, data.as_ptr().cast());
         // SAFETY: the caller guarantees it.
         let read = |count, after, event| unsafe {
             ffi::clEnqueueReadBuffer(queue, buffer, 0, 0, bytes, start, count, after, event)
         };
         // SAFETY: the event is borrowed.
-        unsafe { self.command_event("clEnqueueReadBuffer", &[event::raw(after)?], read) }
+        unsafe { self.command_event("clEnqueueReadBuffer", &[after.opencl()?.raw()], read) }
     }
 
-    unsafe fn begin_read_rows(&self, buffer: &Buffer, from: Rectangle, data: &mut [u8]) -> Result<Event> {
+    pub unsafe fn begin_read_rows(&self, buffer: &Buffer, from: Rectangle, data: &mut [u8]) -> Result<Event> {
         assert_eq!(data.len(), from.width * from.height);
-        let (queue, buffer) = (self.owner.0, memory(buffer)?);
+        let (queue, buffer) = (self.owner.0, buffer.opencl()?.0);
         let (origin, host_origin, region) = ([from.left, from.top, 0], [0; 3], [from.width, from.height, 1]);
         // SAFETY: `data` holds the rows, as asserted; the caller guarantees the rest.
         let read = |count, after, event| unsafe {
@@ -232,9 +229,9 @@ impl Queue for ClQueue {
         unsafe { self.command_event("clEnqueueReadBufferRect", &[], read) }
     }
 
-    fn barrier(&self, after: &[&Event]) -> Result<Event> {
+    pub fn barrier(&self, after: &[&Event]) -> Result<Event> {
         let queue = self.owner.0;
-        let after = after.iter().map(|event| event::raw(event)).collect::<Result<Vec<_>>>()?;
+        let after = after.iter().map(|event| Ok(event.opencl()?.raw())).collect::<Result<Vec<_>>>()?;
         // SAFETY: the wait list is the caller's.
         let wait =
             |count, after, event| unsafe { ffi::clEnqueueBarrierWithWaitList(queue, count, after, event) };
@@ -242,7 +239,7 @@ impl Queue for ClQueue {
         unsafe { self.command_event("clEnqueueBarrierWithWaitList", &after, wait) }
     }
 
-    fn marker(&self) -> Result<Event> {
+    pub fn marker(&self) -> Result<Event> {
         let queue = self.owner.0;
         // SAFETY: no wait list means all commands before, and in an ordered queue the latest one means them too.
         let mark =
@@ -251,21 +248,21 @@ impl Queue for ClQueue {
         unsafe { self.command_event("clEnqueueMarkerWithWaitList", &[], mark) }
     }
 
-    fn end(&self) -> Result<Event> {
+    pub fn end(&self) -> Result<Event> {
         let mut event = ptr::null_mut();
         // SAFETY: no wait list, which means all commands before; there is space for one event.
         let code = unsafe { ffi::clEnqueueMarkerWithWaitList(self.owner.0, 0, ptr::null(), &mut event) };
         check("clEnqueueMarkerWithWaitList", code)?;
         // SAFETY: the call has returned it.
-        Ok(Event::new(unsafe { ClEvent::new(event) }))
+        Ok(Event::OpenCl(unsafe { ClEvent::new(event) }))
     }
 
-    fn check(&self) -> Result<()> {
+    pub fn check(&self) -> Result<()> {
         let latest = self.latest.as_ref().map(Mutex::lock);
         latest.as_deref().and_then(Option::as_ref).map_or(Ok(()), |latest| latest.is_done().map(drop))
     }
 
-    fn flush(&self) -> Result<()> {
+    pub fn flush(&self) -> Result<()> {
         // SAFETY: the queue is alive.
         check("clFlush", unsafe { ffi::clFlush(self.owner.0) })
     }

@@ -1,12 +1,11 @@
 //! The states of commands.
 
-use std::ffi::c_void;
 use std::sync::Arc;
 
 use cudarc::driver::sys::{self, CUresult};
 
 use super::{HeldContext, call, check};
-use crate::opencl::launcher::{Error, EventState, Result};
+use crate::opencl::launcher::Result;
 
 /// An event of the driver.
 #[derive(Debug)]
@@ -29,7 +28,7 @@ impl RawEvent {
 /// The state of all that a stream had when it was recorded. Its event is used again afterwards: to make one takes longer
 /// than to record it.
 #[derive(Debug)]
-pub(super) struct CudaEvent {
+pub struct CudaEvent {
     /// There until it is dropped.
     raw: Option<RawEvent>,
     context: Arc<HeldContext>,
@@ -59,16 +58,8 @@ impl CudaEvent {
     pub(super) fn raw(&self) -> sys::CUevent {
         self.raw.as_ref().map_or(std::ptr::null_mut(), |raw| raw.0)
     }
-}
 
-impl Drop for CudaEvent {
-    fn drop(&mut self) {
-        self.context.events.lock().extend(self.raw.take());
-    }
-}
-
-impl EventState for CudaEvent {
-    fn is_done(&self) -> Result<bool> {
+    pub(in crate::opencl) fn is_done(&self) -> Result<bool> {
         let _current = self.context.enter()?;
         // SAFETY: the event is of this context.
         match unsafe { sys::cuEventQuery(self.raw()) } {
@@ -76,17 +67,10 @@ impl EventState for CudaEvent {
             result => self.context.note(check("a command", result)).map(|()| true),
         }
     }
+}
 
-    /// Never needed: a GPU is polled.
-    fn call_when_done(&self, _: extern "C" fn(*mut c_void, i32, *mut c_void), _: *mut c_void) -> Result<()> {
-        Err(Error::UNSUPPORTED)
-    }
-
-    fn started(&self) -> Option<u64> {
-        None
-    }
-
-    fn ended(&self) -> Option<u64> {
-        None
+impl Drop for CudaEvent {
+    fn drop(&mut self) {
+        self.context.events.lock().extend(self.raw.take());
     }
 }

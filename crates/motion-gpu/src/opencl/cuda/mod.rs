@@ -7,13 +7,13 @@
 //! shares, or in one of another library whose memory is read; it is current only while a call is made. After an error that no
 //! later call of the context survives, the context is not used again.
 
-mod event;
+pub(super) mod event;
 mod foreign;
 mod graph;
-mod memory;
-mod program;
+pub(super) mod memory;
+pub(super) mod program;
 mod ptx;
-mod stream;
+pub(super) mod stream;
 
 use std::any::Any;
 use std::sync::Arc;
@@ -22,22 +22,23 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use cudarc::driver::sys::{self, CUresult};
 use parking_lot::Mutex;
 
-use super::cl::{self, RawDevice};
-use super::launcher::{
-    Api, Buffer, BuiltProgram, DevicePlane, Error, LoadedProgram, Queue, QueueKind, Result,
-};
+use super::cl::{self, ClProgram, OpenClApi, RawDevice};
+use super::launcher::{Buffer, DevicePlane, Error, Queue, QueueKind, Result};
+use memory::CudaMemory;
+use program::Module;
 
 pub use foreign::{CudaContext, CudaPlane};
 
 /// The oldest driver that has all calls that are made: CUDA 11.4.
 const OLDEST_DRIVER: i32 = 11_040;
 
-/// As many searches as small kernels need to fill a large GPU.
-const SEARCH_QUEUES: usize = 8;
-
 /// CUDA on one device.
 #[derive(Debug)]
-pub(super) struct CudaApi(Arc<HeldContext>);
+pub struct CudaApi {
+    context: Arc<HeldContext>,
+    /// Compiles the kernels.
+    pub(super) compiler: OpenClApi,
+}
 
 /// A context, held.
 #[derive(Debug)]
@@ -89,11 +90,11 @@ macro_rules! call {
 use call;
 
 impl CudaApi {
-    /// CUDA on the device that OpenCL knows as `device`, in `context` if one is given.
+    /// CUDA on the device that OpenCL knows as `device`, in `context` if one is given, for kernels that `compiler` compiles.
     ///
     /// # Errors
     /// If the driver's library is not there or too old, or no device of CUDA is this one.
-    pub(super) fn new(device: RawDevice, context: Option<&CudaContext>) -> Result<Self> {
+    pub(super) fn new(device: RawDevice, context: Option<&CudaContext>, compiler: OpenClApi) -> Result<Self> {
         // SAFETY: the library is NVIDIA's, by its name; it is safe to load.
         if !unsafe { sys::is_culib_present() } {
             return Err(Error { call: "loading libcuda.so.1", code: 100 });
@@ -119,13 +120,48 @@ impl CudaApi {
                 (raw, Some(device))
             }
         };
-        Ok(Self(Arc::new(HeldContext {
+        let context = Arc::new(HeldContext {
             raw,
             primary,
             _foreign: context.cloned(),
             is_broken: AtomicBool::new(false),
             events: Mutex::default(),
-        })))
+        });
+        Ok(Self { context, compiler })
+    }
+
+    /// Loads a program that the compiler has built.
+    pub(super) fn load(&self, built: &ClProgram) -> Result<Module> {
+        Module::new(&self.context, &built.binary()?)
+    }
+
+    pub(super) fn buffer(&self, bytes: usize) -> Result<Buffer> {
+        CudaMemory::on_device(&self.context, bytes).map(Buffer::Cuda)
+    }
+
+    pub(super) fn host_buffer(&self, bytes: usize) -> Result<Buffer> {
+        CudaMemory::on_host(&self.context, bytes).map(Buffer::Cuda)
+    }
+
+    pub(super) fn queue(&self, kind: QueueKind) -> Result<Queue> {
+        match kind {
+            // No times are recorded: CUDA's are differences of 32 bits, and a graph has none for its parts.
+            QueueKind::Ordered | QueueKind::Timed => {
+                stream::Stream::new(self.context.clone()).map(Queue::Cuda)
+            }
+            QueueKind::Unordered => Err(Error::UNSUPPORTED),
+        }
+    }
+
+    pub(super) fn plane_of(&self, block: &(dyn Any + Send + Sync), stride: usize) -> Option<DevicePlane> {
+        let plane = block.downcast_ref::<CudaPlane>();
+        let plane = plane.filter(|plane| plane.context.raw() == self.context.raw)?;
+        let &CudaPlane { address, stream, is_writable, .. } = plane;
+        Some(DevicePlane { address, stride, stream, is_writable })
+    }
+
+    pub(super) fn is_broken(&self) -> bool {
+        self.context.is_broken()
     }
 }
 
@@ -199,46 +235,5 @@ impl Drop for HeldContext {
             // SAFETY: it was retained once, and all that was made in it is gone.
             let _ = unsafe { sys::cuDevicePrimaryCtxRelease_v2(device) };
         }
-    }
-}
-
-impl Api for CudaApi {
-    fn buffer(&self, bytes: usize) -> Result<Buffer> {
-        memory::on_device(&self.0, bytes)
-    }
-
-    fn host_buffer(&self, bytes: usize) -> Result<Buffer> {
-        memory::on_host(&self.0, bytes)
-    }
-
-    fn queue(&self, kind: QueueKind) -> Result<Box<dyn Queue>> {
-        match kind {
-            // No times are recorded: CUDA's are differences of 32 bits, and a graph has none for its parts.
-            QueueKind::Ordered | QueueKind::Timed => Ok(Box::new(stream::Stream::new(self.0.clone())?)),
-            QueueKind::Unordered => Err(Error::UNSUPPORTED),
-        }
-    }
-
-    fn load(&self, built: Box<dyn BuiltProgram>) -> Result<Box<dyn LoadedProgram>> {
-        program::Module::new(&self.0, &built.binary()?).map(|module| Box::new(module) as _)
-    }
-
-    fn search_queues(&self) -> usize {
-        SEARCH_QUEUES
-    }
-
-    /// Two: while one frame is copied, what hierarchical search makes of the other one is made.
-    fn upload_queues(&self) -> usize {
-        2
-    }
-
-    fn plane_of(&self, block: &(dyn Any + Send + Sync), stride: usize) -> Option<DevicePlane> {
-        let plane = block.downcast_ref::<CudaPlane>().filter(|plane| plane.context.raw() == self.0.raw)?;
-        let &CudaPlane { address, stream, is_writable, .. } = plane;
-        Some(DevicePlane { address, stride, stream, is_writable })
-    }
-
-    fn is_broken(&self) -> bool {
-        self.0.is_broken()
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use cudarc::driver::sys::{self, CUfunction_attribute};
 
 use super::{HeldContext, call, ptx};
-use crate::opencl::launcher::{Error, KernelObject, LoadedKernel, LoadedProgram, Result};
+use crate::opencl::launcher::{Error, KernelObject, Result};
 
 /// A loaded program. Kernels hold it.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ impl Drop for ModuleOwner {
 
 /// A program, and the parameters of its kernels.
 #[derive(Debug)]
-pub(super) struct Module {
+pub struct Module {
     owner: Arc<ModuleOwner>,
     kernels: Vec<ptx::PtxKernel>,
 }
@@ -53,10 +53,8 @@ impl Module {
         let owner = Arc::new(ModuleOwner { raw, context: context.clone() });
         Ok(Self { owner, kernels: program.kernels })
     }
-}
 
-impl LoadedProgram for Module {
-    fn kernel(&self, name: &CStr) -> Result<KernelObject> {
+    pub(in crate::opencl) fn kernel(&self, name: &CStr) -> Result<KernelObject> {
         let known = self.kernels.iter().find(|kernel| kernel.name.as_bytes() == name.to_bytes());
         let known = known.ok_or(Error { call: "cuModuleGetFunction", code: 500 })?;
         if known.takes_local_memory {
@@ -66,13 +64,14 @@ impl LoadedProgram for Module {
         let mut raw = std::ptr::null_mut();
         // SAFETY: the module is loaded, the name ends with NUL; there is space for one handle.
         unsafe { call!(cuModuleGetFunction(&mut raw, self.owner.raw, name.as_ptr()))? };
-        Ok(Box::new(Function { raw, parameters: known.parameters.clone(), module: self.owner.clone() }))
+        let (parameters, module) = (known.parameters.clone(), self.owner.clone());
+        Ok(KernelObject::Cuda(Function { raw, parameters, module }))
     }
 }
 
 /// A kernel.
 #[derive(Debug)]
-pub(super) struct Function {
+pub struct Function {
     pub(super) raw: sys::CUfunction,
     /// The bytes of each parameter.
     pub(super) parameters: Vec<usize>,
@@ -85,8 +84,8 @@ unsafe impl Send for Function {}
 // SAFETY: as above.
 unsafe impl Sync for Function {}
 
-impl LoadedKernel for Function {
-    fn largest_group(&self) -> Result<usize> {
+impl Function {
+    pub(in crate::opencl) fn largest_group(&self) -> Result<usize> {
         const MOST_THREADS: CUfunction_attribute =
             CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK;
         let _current = self.module.context.enter()?;

@@ -9,12 +9,9 @@ use parking_lot::Mutex;
 
 use super::event::CudaEvent;
 use super::graph::{Graph, RecordedLaunch};
-use super::memory::{CudaHostMemory, DeviceMemory};
 use super::program::Function;
 use super::{HeldContext, call};
-use crate::opencl::launcher::{
-    Arg, Buffer, DevicePlane, Error, Event, LoadedKernel, Queue, Rectangle, Result,
-};
+use crate::opencl::launcher::{Arg, Buffer, DevicePlane, Error, Event, Rectangle, Result};
 
 /// Fewer launches take no longer one by one.
 const LEAST_RECORDED: usize = 3;
@@ -25,9 +22,9 @@ const MOST_GRAPHS: usize = 64;
 
 /// A stream, whose launches are queued together before the next other command.
 #[derive(Debug)]
-pub(super) struct Stream {
+pub struct Stream {
     raw: sys::CUstream,
-    launches: Mutex<Launches>,
+    backlog: Mutex<Backlog>,
     context: Arc<HeldContext>,
 }
 
@@ -37,22 +34,22 @@ unsafe impl Send for Stream {}
 // SAFETY: as above.
 unsafe impl Sync for Stream {}
 
-/// The launches that are not queued yet, and those that were recorded.
+/// The launches that are not queued yet, and the graphs of earlier ones.
 #[derive(Debug, Default)]
-struct Launches {
+struct Backlog {
     /// The first `count` are waiting; the others are memory for later ones.
     waiting: Vec<RecordedLaunch>,
     count: usize,
     graphs: Vec<Graph>,
 }
 
-impl Launches {
+impl Backlog {
     /// Queues all that wait. The context is current.
     fn queue(&mut self, stream: sys::CUstream) -> Result<()> {
         let waiting = &self.waiting[..std::mem::take(&mut self.count)];
         let known = self.graphs.iter().position(|graph| graph.launches == *waiting);
         if waiting.len() < LEAST_RECORDED || known.is_none() && self.graphs.len() == MOST_GRAPHS {
-            // SAFETY: the caller of `launch_on` guarantees it.
+            // SAFETY: the caller of `launch` guarantees it.
             return waiting.iter().try_for_each(|launch| unsafe { launch.run(stream) });
         }
         let index = match known {
@@ -76,20 +73,20 @@ impl Stream {
         // SAFETY: there is space for one handle.
         unsafe { call!(cuStreamCreate(&mut raw, BESIDE_THE_DEFAULT_STREAM))? };
         drop(_current);
-        Ok(Self { raw, launches: Mutex::default(), context })
+        Ok(Self { raw, backlog: Mutex::default(), context })
     }
 
     /// Queues a command behind all launches, and returns its event.
     fn command(&self, queue: impl FnOnce() -> Result<()>) -> Result<Event> {
         let _current = self.context.enter()?;
-        let queued = self.launches.lock().queue(self.raw).and_then(|()| queue());
+        let queued = self.backlog.lock().queue(self.raw).and_then(|()| queue());
         let recorded = queued.and_then(|()| CudaEvent::record(&self.context, self.raw));
-        self.context.note(recorded).map(Event::new)
+        self.context.note(recorded).map(|event| Event::Cuda(Arc::new(event)))
     }
 
     /// Has the stream wait for `after`. The context is current.
     fn wait_for(&self, after: &Event) -> Result<()> {
-        let event = after.state::<CudaEvent>()?;
+        let event = after.cuda()?;
         // SAFETY: both are of this context.
         unsafe { call!(cuStreamWaitEvent(self.raw, event.raw(), 0)) }
     }
@@ -107,14 +104,9 @@ impl Drop for Stream {
         if let Ok(_current) = self.context.enter() {
             // SAFETY: what was queued is over, and nothing uses the stream any more.
             let _ = unsafe { call!(cuStreamDestroy_v2(self.raw)) };
-            self.launches.get_mut().graphs.drain(..).for_each(Graph::destroy);
+            self.backlog.get_mut().graphs.drain(..).for_each(Graph::destroy);
         }
     }
-}
-
-/// The address of byte `first` of `buffer` on the device, behind which there are `bytes` more.
-fn address(buffer: &Buffer, first: usize, bytes: usize) -> Result<u64> {
-    buffer.owner::<DeviceMemory>()?.at(first, bytes).ok_or(Error { call: "a copy", code: 1 })
 }
 
 /// Rows in memory of the host or of the device.
@@ -142,7 +134,7 @@ impl Rows {
     /// `rectangle` in `buffer`.
     fn within(buffer: &Buffer, rectangle: Rectangle) -> Result<Self> {
         let Rectangle { left, top, width, height, pitch } = rectangle;
-        let first = address(buffer, top * pitch + left, (height - 1) * pitch + width)?;
+        let first = buffer.cuda()?.at(top * pitch + left, (height - 1) * pitch + width)?;
         Ok(Self::on_device(first, pitch))
     }
 }
@@ -169,22 +161,21 @@ fn rows_copy(rectangle: Rectangle, from: &Rows, to: &Rows) -> sys::CUDA_MEMCPY2D
     }
 }
 
-impl Queue for Stream {
-    unsafe fn launch_on(
+/// The commands of [`Queue`](crate::opencl::launcher::Queue), which describes them.
+impl Stream {
+    pub unsafe fn launch(
         &self,
-        kernel: &mut dyn LoadedKernel,
+        function: &Function,
         args: &[Arg<'_>],
         groups: [usize; 3],
         items: [usize; 3],
         after: &[Event],
     ) -> Result<()> {
-        let function = (kernel as &mut dyn std::any::Any).downcast_ref::<Function>();
-        let function = function.ok_or(Error::UNSUPPORTED)?;
         if !after.is_empty() {
             self.barrier(&after.iter().collect::<Vec<_>>())?;
         }
-        let mut launches = self.launches.lock();
-        let Launches { waiting, count, .. } = &mut *launches;
+        let mut backlog = self.backlog.lock();
+        let Backlog { waiting, count, .. } = &mut *backlog;
         if waiting.len() == *count {
             waiting.push(RecordedLaunch::default());
         }
@@ -195,12 +186,11 @@ impl Queue for Stream {
             return Err(wrong);
         }
         for (arg, &bytes) in args.iter().zip(&function.parameters) {
-            let (handle, integer);
+            let (address, integer);
             let argument: &[u8] = match arg {
                 Arg::Buffer(buffer) => {
-                    buffer.owner::<DeviceMemory>()?;
-                    handle = buffer.handle.to_ne_bytes();
-                    &handle
+                    address = buffer.cuda()?.at(0, 0)?.to_ne_bytes();
+                    &address
                 }
                 Arg::Int(value) => {
                     integer = value.to_ne_bytes();
@@ -218,7 +208,7 @@ impl Queue for Stream {
         Ok(())
     }
 
-    unsafe fn begin_copy_rows(
+    pub unsafe fn begin_copy_rows(
         &self,
         buffer: &Buffer,
         to: Rectangle,
@@ -233,7 +223,7 @@ impl Queue for Stream {
         })
     }
 
-    unsafe fn begin_copy_out_rows(
+    pub unsafe fn begin_copy_out_rows(
         &self,
         buffer: &Buffer,
         from: Rectangle,
@@ -247,23 +237,23 @@ impl Queue for Stream {
         })
     }
 
-    fn write(&self, buffer: &Buffer, data: &[u8]) -> Result<()> {
+    pub fn write(&self, buffer: &Buffer, data: &[u8]) -> Result<()> {
         // SAFETY: it is waited for.
         let written = unsafe { self.begin_write(buffer, 0, data)? };
         let _current = self.context.enter()?;
         // SAFETY: the event is of this context.
-        self.context.note(unsafe { call!(cuEventSynchronize(written.state::<CudaEvent>()?.raw())) })
+        self.context.note(unsafe { call!(cuEventSynchronize(written.cuda()?.raw())) })
     }
 
-    unsafe fn begin_write(&self, buffer: &Buffer, first: usize, data: &[u8]) -> Result<Event> {
-        let to = address(buffer, first, data.len())?;
+    pub unsafe fn begin_write(&self, buffer: &Buffer, first: usize, data: &[u8]) -> Result<Event> {
+        let to = buffer.cuda()?.at(first, data.len())?;
         // SAFETY: there are so many bytes at either end, of which the caller keeps the host's in place.
         self.command(|| unsafe {
             call!(cuMemcpyHtoDAsync_v2(to, data.as_ptr().cast(), data.len(), self.raw))
         })
     }
 
-    unsafe fn begin_write_rows(
+    pub unsafe fn begin_write_rows(
         &self,
         buffer: &Buffer,
         to: Rectangle,
@@ -276,14 +266,14 @@ impl Queue for Stream {
         self.command(|| unsafe { call!(cuMemcpy2DAsync_v2(&copy, self.raw)) })
     }
 
-    unsafe fn begin_read(
+    pub unsafe fn begin_read(
         &self,
         buffer: &Buffer,
         data: NonNull<u8>,
         bytes: usize,
         after: &Event,
     ) -> Result<Event> {
-        let from = address(buffer, 0, bytes)?;
+        let from = buffer.cuda()?.at(0, bytes)?;
         self.command(|| {
             self.wait_for(after)?;
             // SAFETY: the caller guarantees it; the buffer has so many bytes.
@@ -291,7 +281,7 @@ impl Queue for Stream {
         })
     }
 
-    unsafe fn begin_read_rows(&self, buffer: &Buffer, from: Rectangle, data: &mut [u8]) -> Result<Event> {
+    pub unsafe fn begin_read_rows(&self, buffer: &Buffer, from: Rectangle, data: &mut [u8]) -> Result<Event> {
         assert_eq!(data.len(), from.width * from.height);
         let copy =
             rows_copy(from, &Rows::within(buffer, from)?, &Rows::on_host(data.as_mut_ptr(), from.width));
@@ -299,34 +289,32 @@ impl Queue for Stream {
         self.command(|| unsafe { call!(cuMemcpy2DAsync_v2(&copy, self.raw)) })
     }
 
-    fn begin_map(&self, buffer: &Buffer, bytes: usize) -> Result<(NonNull<u8>, Event)> {
-        let start = buffer.owner::<CudaHostMemory>()?.start(bytes);
-        let start = start.ok_or(Error { call: "mapping memory", code: 1 })?;
-        Ok((start, self.end()?))
+    pub fn begin_map(&self, buffer: &Buffer, bytes: usize) -> Result<(NonNull<u8>, Event)> {
+        Ok((buffer.cuda()?.start(bytes)?, self.end()?))
     }
 
-    unsafe fn begin_unmap(&self, _buffer: &Buffer, _start: NonNull<u8>) -> Result<Event> {
+    pub unsafe fn begin_unmap(&self, _buffer: &Buffer, _start: NonNull<u8>) -> Result<Event> {
         self.end()
     }
 
-    fn barrier(&self, after: &[&Event]) -> Result<Event> {
+    pub fn barrier(&self, after: &[&Event]) -> Result<Event> {
         self.command(|| after.iter().try_for_each(|event| self.wait_for(event)))
     }
 
-    fn marker(&self) -> Result<Event> {
+    pub fn marker(&self) -> Result<Event> {
         self.command(|| Ok(()))
     }
 
-    fn end(&self) -> Result<Event> {
+    pub fn end(&self) -> Result<Event> {
         self.command(|| Ok(()))
     }
 
-    fn check(&self) -> Result<()> {
+    pub fn check(&self) -> Result<()> {
         self.context.enter().map(drop)
     }
 
-    fn flush(&self) -> Result<()> {
+    pub fn flush(&self) -> Result<()> {
         let _current = self.context.enter()?;
-        self.context.note(self.launches.lock().queue(self.raw))
+        self.context.note(self.backlog.lock().queue(self.raw))
     }
 }

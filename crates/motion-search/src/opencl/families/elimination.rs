@@ -10,7 +10,7 @@ use crate::estimator::{Grid, MotionVector, SetupError};
 use crate::opencl::families::equal_part;
 use crate::opencl::families::group_shape::GroupShape;
 use crate::opencl::frame::sample_bytes;
-use crate::opencl::kernel_family::{BuildContext, KernelFamily, LaunchRequest};
+use crate::opencl::kernel_family::{BuildContext, FamilyRequest, KernelFamily};
 use crate::opencl::kernel_file::KernelFile;
 use motion_gpu::launcher::{self, Arg, Buffer, KernelObject, QueueKind};
 
@@ -82,7 +82,7 @@ impl KernelFamily for EliminationFamily {
         None
     }
 
-    fn queue_search(&mut self, request: &LaunchRequest<'_>) -> launcher::Result<()> {
+    fn queue_search(&mut self, request: &FamilyRequest<'_>) -> launcher::Result<()> {
         let (group, geometry) = (&self.shape.group, request.geometry);
         let (columns, rows) = (geometry.columns as usize, geometry.rows as usize);
         let reached = rows * group.block + geometry.window_rows as usize - 1;

@@ -6,7 +6,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::super::kernel_family::{BuildContext, KernelFamily, LaunchRequest, int};
+use super::super::kernel_family::{BuildContext, FamilyRequest, KernelFamily, int};
 use super::pyramid::{LevelArg, Pass, PyramidMaker, SlotPlan};
 use crate::estimator::{Grid, SetupError};
 use crate::opencl::kernel_file::KernelFile;
@@ -86,7 +86,7 @@ fn field_tiles([columns, rows]: [i32; 2]) -> usize {
 
 /// A search, and the arguments of kernels that are its own.
 struct Search<'a> {
-    queue: &'a dyn Queue,
+    queue: &'a Queue,
     memory: &'a SearchMemory,
     current: Arg<'a>,
     reference: Arg<'a>,
@@ -94,7 +94,7 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn new(request: &LaunchRequest<'a>, memory: &'a SearchMemory) -> Self {
+    fn new(request: &FamilyRequest<'a>, memory: &'a SearchMemory) -> Self {
         let [current, reference, records] = request.buffers();
         Self { queue: request.queue, memory, current, reference, records }
     }
@@ -110,7 +110,7 @@ impl<'a> Search<'a> {
 }
 
 /// How a level is searched.
-struct LevelLaunches {
+struct LevelPasses {
     level: LevelArg,
     /// Whether it is level 0.
     is_finest: bool,
@@ -136,7 +136,7 @@ enum Rest {
     Iterations(CellPass),
 }
 
-impl LevelLaunches {
+impl LevelPasses {
     /// Level `number` of the pyramid in `plan`.
     fn new(
         build: &BuildContext<'_>,
@@ -261,7 +261,7 @@ struct SearchPasses {
     grid: Grid,
     block_size: usize,
     /// Of each level, finest first.
-    levels: Vec<LevelLaunches>,
+    levels: Vec<LevelPasses>,
     check: Pass,
     refine: Pass,
     smooth: Pass,
@@ -295,7 +295,7 @@ impl HierarchicalFamily {
                 smooth: pass(KernelFile::Blocks, c"smooth_small_cells", BLOCK_ITEMS)?,
             })
         });
-        let level = |number| LevelLaunches::new(build, &plan, &preset, number);
+        let level = |number| LevelPasses::new(build, &plan, &preset, number);
         Ok(Self {
             pyramid: PyramidMaker::new(build)?,
             memory: (0..build.search_queues())
@@ -323,8 +323,8 @@ impl SearchPasses {
         let Self { plan, levels, check, .. } = self;
         let Search { current, reference, .. } = *search;
         let (mut parents, mut parent_columns, mut parent_rows) = (0, 0, 0);
-        for (number, launches) in levels.iter_mut().enumerate().rev() {
-            let level = launches.level;
+        for (number, passes) in levels.iter_mut().enumerate().rev() {
+            let level = passes.level;
             let mut fields = FieldsArg {
                 from: level.first_cell + plan.cells as i32,
                 to: level.first_cell,
@@ -333,8 +333,8 @@ impl SearchPasses {
                 parent_rows,
                 opposite: 2 * plan.cells as i32,
             };
-            launches.queue(search, &mut fields)?;
-            if !launches.is_finest && launches.directions == 2 {
+            passes.queue(search, &mut fields)?;
+            if !passes.is_finest && passes.directions == 2 {
                 fields.swap();
                 let indices = [fields.from, fields.to, fields.opposite].map(Arg::Int);
                 let [from, to, opposite] = indices;
@@ -342,7 +342,7 @@ impl SearchPasses {
                 let finds_offsets = int(usize::from(number == 1));
                 let fields = Arg::Buffer(&search.memory.fields);
                 let args = [current, reference, fields, level.arg(), from, to, opposite, finds_offsets];
-                let groups = [field_tiles(level.size_in_cells()), launches.directions];
+                let groups = [field_tiles(level.size_in_cells()), passes.directions];
                 // SAFETY: a group takes a tile of cells, and reads no other outside the level.
                 unsafe { search.launch(check, &args, groups)? };
             }
@@ -410,7 +410,7 @@ impl SearchPasses {
 }
 
 impl KernelFamily for HierarchicalFamily {
-    fn queue_search(&mut self, request: &LaunchRequest<'_>) -> launcher::Result<()> {
+    fn queue_search(&mut self, request: &FamilyRequest<'_>) -> launcher::Result<()> {
         let search = Search::new(request, &self.memory[request.queue_number]);
         let found = self.passes.search_levels(&search)?;
         let is_checked = self.passes.refine(&search, found)?;
@@ -421,7 +421,7 @@ impl KernelFamily for HierarchicalFamily {
         self.passes.plan.prepared_bytes
     }
 
-    fn prepare_frame(&mut self, queue: &dyn Queue, slot: &Buffer) -> launcher::Result<()> {
+    fn prepare_frame(&mut self, queue: &Queue, slot: &Buffer) -> launcher::Result<()> {
         self.pyramid.queue(&self.passes.plan, queue, slot)
     }
 

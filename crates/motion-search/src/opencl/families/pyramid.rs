@@ -172,7 +172,7 @@ impl Pass {
     /// As [`Queue::launch`].
     pub(super) unsafe fn launch(
         &mut self,
-        queue: &dyn Queue,
+        queue: &Queue,
         args: &[Arg<'_>],
         groups: [usize; 3],
     ) -> launcher::Result<()> {
@@ -196,12 +196,7 @@ impl PyramidMaker {
     }
 
     /// Queues what makes the pyramid of the frame in `slot`.
-    pub(super) fn queue(
-        &mut self,
-        plan: &SlotPlan,
-        queue: &dyn Queue,
-        slot: &Buffer,
-    ) -> launcher::Result<()> {
+    pub(super) fn queue(&mut self, plan: &SlotPlan, queue: &Queue, slot: &Buffer) -> launcher::Result<()> {
         let levels = plan.levels();
         let (slot, pyramid) = (Arg::Buffer(slot), Arg::Struct(bytemuck::bytes_of(&plan.pyramid)));
         for first in (0..levels.len().max(2) - 1).step_by(HALVINGS) {

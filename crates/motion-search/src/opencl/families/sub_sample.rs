@@ -1,6 +1,6 @@
 //! Sub-sample refinement of what another family has found (`kernels/sub_sample.cl`).
 
-use super::super::kernel_family::{BuildContext, KernelFamily, LaunchRequest};
+use super::super::kernel_family::{BuildContext, FamilyRequest, KernelFamily};
 use crate::estimator::SetupError;
 use crate::opencl::kernel_file::KernelFile;
 use motion_gpu::launcher::{self, Buffer, KernelObject, Queue};
@@ -87,7 +87,7 @@ impl RefinedFamily {
 }
 
 impl KernelFamily for RefinedFamily {
-    fn queue_search(&mut self, request: &LaunchRequest<'_>) -> launcher::Result<()> {
+    fn queue_search(&mut self, request: &FamilyRequest<'_>) -> launcher::Result<()> {
         self.search.queue_search(request)?;
         let RefinementShape { items, lanes, .. } = self.shape;
         let ([current, reference, vectors], geometry) = (request.buffers(), request.geometry.arg());
@@ -103,7 +103,7 @@ impl KernelFamily for RefinedFamily {
         self.search.prepared_bytes()
     }
 
-    fn prepare_frame(&mut self, queue: &dyn Queue, slot: &Buffer) -> launcher::Result<()> {
+    fn prepare_frame(&mut self, queue: &Queue, slot: &Buffer) -> launcher::Result<()> {
         self.search.prepare_frame(queue, slot)
     }
 

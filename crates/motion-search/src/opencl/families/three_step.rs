@@ -1,6 +1,6 @@
 //! Three-step search (`kernels/three_step.cl`): all steps in one launch, by groups or by single work-items.
 
-use super::super::kernel_family::{BuildContext, KernelFamily, LaunchRequest};
+use super::super::kernel_family::{BuildContext, FamilyRequest, KernelFamily};
 use crate::estimator::{SetupError, Window};
 use crate::opencl::kernel_file::KernelFile;
 use motion_gpu::launcher::{self, Arg, KernelObject};
@@ -66,7 +66,7 @@ impl KernelFamily for ThreeStepGroups {
         true
     }
 
-    fn queue_search(&mut self, request: &LaunchRequest<'_>) -> launcher::Result<()> {
+    fn queue_search(&mut self, request: &FamilyRequest<'_>) -> launcher::Result<()> {
         let Self { ref steps, items, lanes, .. } = *self;
         let [current, reference, vectors] = request.buffers();
         let sums = Arg::Local(2 * size_of::<u32>() * items * lanes);
@@ -102,7 +102,7 @@ impl KernelFamily for ThreeStepItems {
         true
     }
 
-    fn queue_search(&mut self, request: &LaunchRequest<'_>) -> launcher::Result<()> {
+    fn queue_search(&mut self, request: &FamilyRequest<'_>) -> launcher::Result<()> {
         let Self { ref steps, items, .. } = *self;
         let [current, reference, vectors] = request.buffers();
         let args = [current, reference, vectors, steps.limits(), steps.first(), request.geometry.arg()];

@@ -4,7 +4,7 @@ use std::iter::successors;
 use std::ops::RangeInclusive;
 
 use super::super::frame::sample_bytes;
-use super::super::kernel_family::{BuildContext, KernelFamily, LaunchRequest};
+use super::super::kernel_family::{BuildContext, FamilyRequest, KernelFamily};
 use super::group_shape::GroupShape;
 use crate::estimator::{Grid, Metric, Parameters, SetupError};
 use crate::opencl::kernel_file::KernelFile;
@@ -65,7 +65,7 @@ impl KernelFamily for TiledFamily {
         self.divides_window.then_some(self.group.tile_rows)
     }
 
-    fn queue_search(&mut self, request: &LaunchRequest<'_>) -> launcher::Result<()> {
+    fn queue_search(&mut self, request: &FamilyRequest<'_>) -> launcher::Result<()> {
         let ([current, reference, vectors], shape) = (request.buffers(), self.group.arg(request.geometry));
         let shape = Arg::Struct(bytemuck::bytes_of(&shape));
         let args = [current, reference, vectors, shape, request.geometry.arg()];

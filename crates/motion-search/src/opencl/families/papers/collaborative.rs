@@ -1,10 +1,10 @@
 //! The Collaborative Method (`kernels/papers/collaborative.cl`, `kernels/papers/reduce.cl`): a job is one displacement
 //! of the whole frame; the costs of all jobs are kept, and reduced to vectors at the end.
 
-use super::launch::{JobLauncher, Jobs};
+use super::jobs::{JobQueues, Jobs};
 use crate::estimator::SetupError;
 use crate::opencl::families::{KEY, equal_part};
-use crate::opencl::kernel_family::{BuildContext, KernelFamily, LaunchRequest, int};
+use crate::opencl::kernel_family::{BuildContext, FamilyRequest, KernelFamily, int};
 use crate::opencl::kernel_file::KernelFile;
 use crate::tuning::Kernel;
 use motion_gpu::launcher::{self, Arg, Buffer, Event, KernelObject};
@@ -31,7 +31,7 @@ pub(in crate::opencl::families) struct CollaborativeFamily {
     items: usize,
     /// How many jobs the cost buffer holds.
     jobs_at_once: usize,
-    launcher: JobLauncher,
+    job_queues: JobQueues,
     costs: Buffer,
     reduction: Reduction,
 }
@@ -70,7 +70,7 @@ impl CollaborativeFamily {
             job_items,
             items,
             jobs_at_once,
-            launcher: JobLauncher::new(build, candidates)?,
+            job_queues: JobQueues::new(build, candidates)?,
             costs: build.buffer("the costs of all blocks", 4 * blocks * jobs_at_once)?,
             reduction: Reduction::new(build)?,
         })
@@ -108,13 +108,13 @@ fn line_bytes(items: usize, row_bytes: usize) -> usize {
 }
 
 impl KernelFamily for CollaborativeFamily {
-    fn queue_search(&mut self, request: &LaunchRequest<'_>) -> launcher::Result<()> {
-        let Self { kernel, costs, launcher, reduction, .. } = self;
+    fn queue_search(&mut self, request: &FamilyRequest<'_>) -> launcher::Result<()> {
+        let Self { kernel, costs, job_queues, reduction, .. } = self;
         let (items, geometry, job_items) = (self.items, request.geometry, self.job_items);
         let all = Jobs { first: 0, count: geometry.candidates() };
         let [current, reference, _] = request.buffers();
         for batch in all.cut(self.jobs_at_once) {
-            let launched = launcher.launch(request.queue, batch, |queue, jobs, after| {
+            let launched = job_queues.launch(request.queue, batch, |queue, jobs, after| {
                 let costs = Arg::Buffer(costs);
                 let (first, slot, count) = (int(jobs.first), int(jobs.first - batch.first), int(jobs.count));
                 match job_items {
@@ -160,7 +160,7 @@ impl Reduction {
     /// Queues the kernel for the costs of `jobs`, to run when all of `after` are done.
     fn queue(
         &mut self,
-        request: &LaunchRequest<'_>,
+        request: &FamilyRequest<'_>,
         costs: &Buffer,
         jobs: Jobs,
         after: &[Event],

@@ -2,7 +2,7 @@
 //! on devices that can run nothing else; others on devices of `kernels/tuning.toml`.
 
 mod collaborative;
-mod launch;
+mod jobs;
 mod reference;
 mod three_step;
 mod tile;

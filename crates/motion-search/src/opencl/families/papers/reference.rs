@@ -3,7 +3,7 @@
 use super::tile::WindowTile;
 use crate::estimator::SetupError;
 use crate::opencl::families::KEY;
-use crate::opencl::kernel_family::{BuildContext, KernelFamily, LaunchRequest, int};
+use crate::opencl::kernel_family::{BuildContext, FamilyRequest, KernelFamily, int};
 use crate::opencl::kernel_file::KernelFile;
 use crate::tuning::Kernel;
 use motion_gpu::launcher::{self, Arg, KernelObject};
@@ -47,7 +47,7 @@ impl KernelFamily for ReferenceNaive {
         true
     }
 
-    fn queue_search(&mut self, request: &LaunchRequest<'_>) -> launcher::Result<()> {
+    fn queue_search(&mut self, request: &FamilyRequest<'_>) -> launcher::Result<()> {
         let [current, reference, vectors] = request.buffers();
         let args = [current, reference, vectors, Arg::Local(KEY * self.items), request.geometry.arg()];
         let (groups, items) = ([request.geometry.blocks(), 1], [self.items, 1]);
@@ -97,7 +97,7 @@ impl KernelFamily for ReferenceStaged {
         true
     }
 
-    fn queue_search(&mut self, request: &LaunchRequest<'_>) -> launcher::Result<()> {
+    fn queue_search(&mut self, request: &FamilyRequest<'_>) -> launcher::Result<()> {
         let Self { block_bytes, items, tile, .. } = *self;
         let [current, reference, vectors] = request.buffers();
         let args = [

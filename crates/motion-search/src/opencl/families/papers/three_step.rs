@@ -3,7 +3,7 @@
 use crate::estimator::SetupError;
 use crate::opencl::families::KEY;
 use crate::opencl::families::three_step::StepArgs;
-use crate::opencl::kernel_family::{BuildContext, KernelFamily, LaunchRequest};
+use crate::opencl::kernel_family::{BuildContext, FamilyRequest, KernelFamily};
 use crate::opencl::kernel_file::KernelFile;
 use motion_gpu::launcher::{self, Arg, Buffer, KernelObject};
 
@@ -47,7 +47,7 @@ impl ThreeStepSamples {
 }
 
 impl KernelFamily for ThreeStepSamples {
-    fn queue_search(&mut self, request: &LaunchRequest<'_>) -> launcher::Result<()> {
+    fn queue_search(&mut self, request: &FamilyRequest<'_>) -> launcher::Result<()> {
         let Self { steps, items, choice_items, .. } = self;
         let ([current, reference, vectors], geometry) = (request.buffers(), request.geometry.arg());
         let (costs, winners) = (Arg::Buffer(&self.costs), Arg::Buffer(&self.winners));

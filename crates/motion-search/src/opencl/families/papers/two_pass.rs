@@ -8,7 +8,7 @@
 use super::tile::WindowTile;
 use crate::estimator::SetupError;
 use crate::opencl::families::{KEY, equal_part};
-use crate::opencl::kernel_family::{BuildContext, KernelFamily, LaunchRequest, int};
+use crate::opencl::kernel_family::{BuildContext, FamilyRequest, KernelFamily, int};
 use crate::opencl::kernel_file::KernelFile;
 use motion_gpu::launcher::{self, Arg, Buffer, KernelObject};
 
@@ -77,7 +77,7 @@ impl TwoPassFamily {
 }
 
 impl KernelFamily for TwoPassFamily {
-    fn queue_search(&mut self, request: &LaunchRequest<'_>) -> launcher::Result<()> {
+    fn queue_search(&mut self, request: &FamilyRequest<'_>) -> launcher::Result<()> {
         let (tile, all) = (self.tile, request.geometry.blocks());
         let ([current, reference, vectors], geometry) = (request.buffers(), request.geometry.arg());
         for first in (0..all).step_by(self.blocks_at_once) {

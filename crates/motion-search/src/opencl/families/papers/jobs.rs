@@ -26,16 +26,16 @@ impl Jobs {
 }
 
 /// Queues of its own, and the launches on them.
-pub(super) struct JobLauncher {
+pub(super) struct JobQueues {
     /// Empty if all jobs go to the queue of the search, in one launch.
-    queues: Vec<Box<dyn Queue>>,
+    queues: Vec<Queue>,
     jobs_a_launch: usize,
     /// The events to wait for, one a queue. Kept between searches, so that a search allocates nothing.
     launched: Vec<Event>,
     watch: Arc<Watch>,
 }
 
-impl JobLauncher {
+impl JobQueues {
     /// For at most `jobs` jobs.
     ///
     /// # Errors
@@ -68,9 +68,9 @@ impl JobLauncher {
     /// still runs, unless the device hangs.
     pub(super) fn launch(
         &mut self,
-        main: &dyn Queue,
+        main: &Queue,
         jobs: Jobs,
-        mut launch: impl FnMut(&dyn Queue, Jobs, &[Event]) -> launcher::Result<()>,
+        mut launch: impl FnMut(&Queue, Jobs, &[Event]) -> launcher::Result<()>,
     ) -> launcher::Result<&[Event]> {
         self.launched.clear();
         if self.queues.is_empty() {
@@ -84,7 +84,7 @@ impl JobLauncher {
             // A queue that waits for an event of another waits forever if the other is not flushed.
             main.flush()?;
             for (index, part) in jobs.cut(self.jobs_a_launch).enumerate() {
-                launch(&*queues[index % queues.len()], part, &before)?;
+                launch(&queues[index % queues.len()], part, &before)?;
             }
             for queue in queues {
                 launched.push(queue.marker()?);
@@ -97,7 +97,7 @@ impl JobLauncher {
             // Errors of waiting follow from the first, which is returned.
             let _ = main.flush();
             for queue in &self.queues {
-                let _ = self.watch.wait_for_queue(&**queue, pace::PATIENCE);
+                let _ = self.watch.wait_for_queue(queue, pace::PATIENCE);
             }
             return Err(error);
         }

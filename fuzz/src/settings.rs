@@ -23,6 +23,9 @@ const ELEMENTS: [&str; 6] = [
 ];
 
 /// What lists of devices are made of.
+/// What search windows are made of.
+const WINDOWS: [&str; 8] = ["47", "16", "-3", "3", "0", ",", "-4,4,0,2", " "];
+
 const DEVICES: [&str; 20] = [
     "native",
     "auto",
@@ -189,7 +192,7 @@ fn set_any(plan: &mut Plan<'_>, element: &gst::Element) {
 fn any_value(plan: &mut Plan<'_>, pspec: &glib::ParamSpec) -> Option<glib::Value> {
     let kind = pspec.value_type();
     if kind == glib::Type::STRING {
-        let text = plan.text(&DEVICES);
+        let text = plan.text(if pspec.name() == "search-window" { &WINDOWS } else { &DEVICES });
         return Some(if plan.once_in(20) {
             None::<&str>.to_value()
         } else {
@@ -215,6 +218,11 @@ fn any_value(plan: &mut Plan<'_>, pspec: &glib::ParamSpec) -> Option<glib::Value
 
 /// Whether a run with this value of the property `name` takes much longer than others.
 fn is_slow(name: &str, value: &glib::Value) -> bool {
+    if name == "search-window" {
+        // Windows of hundreds of samples.
+        let text = value.get::<Option<String>>().ok().flatten().unwrap_or_default();
+        return text.split(|letter: char| !letter.is_ascii_digit()).any(|number| number.len() > 2);
+    }
     let most = match name {
         "search-range" | "search-range-y" => 12,
         "threads" => 2,

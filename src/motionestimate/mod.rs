@@ -32,7 +32,7 @@
  * versions of the frames first, and weighs how well a block matches against the vectors around it, so
  * that flat areas move with what surrounds them. `quality` is `balanced`, `fast` or `high`.
  * `block-size` is 4, 8, 16, 32 or 64. `search-range`, `metric` and `border` do not apply: how far it
- * reaches follows from the frame size (±256 samples at 1080p), and costs are SAD. Several
+ * reaches follows from the frame size (±256 samples at 1080p), and costs are SAD; a `search-window` is refused. Several
  * devices divide whole frames, whatever `split` says. Its vectors are for what follows objects; the
  * block that looks most alike is found by `full`.
  *
@@ -42,7 +42,7 @@
  * nor the border limits the refinement, so a vector may end up to 3/4 of a sample outside. The cost is
  * that of the refined vector. `split=candidates` then divides rows. With `hierarchical` it is an error.
  *
- * Samples have 8, 10 or 16 bits. Costs are those of the samples with all their bits, as the meta's
+ * Samples have 8, 10, 12 or 16 bits. Costs are those of the samples with all their bits, as the meta's
  * `bit-depth` says; `metric=ssd` takes at most 10 bits. `algorithm=hierarchical` searches the upper
  * eight bits, and its costs are those of eight bits.
  *

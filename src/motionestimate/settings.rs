@@ -1,7 +1,10 @@
 //! The writable properties, and the parameters and device session that they ask for.
 
 use glib::prelude::*;
-use glib::{ParamSpecBoolean, ParamSpecBoxed, ParamSpecEnum, ParamSpecFlags, ParamSpecInt, ParamSpecUInt};
+use glib::{
+    ParamSpecBoolean, ParamSpecBoxed, ParamSpecEnum, ParamSpecFlags, ParamSpecInt, ParamSpecString,
+    ParamSpecUInt,
+};
 use gst::prelude::*;
 
 use super::tuning::tuning;
@@ -48,6 +51,11 @@ settings! {
         |name, default| {
             ParamSpecInt::builder(name).minimum(SAME_RANGE).maximum(MAX_RANGE as i32).default_value(default)
         };
+    search_window: String = String::new(),
+        "search-window", "Search window",
+        "Displacements of the candidates, instead of the search ranges: the side of the searched area in samples, such as \
+         47, or x0,x1,y0,y1, such as -16,15,-16,15 (empty = by the search ranges)",
+        |name, _| ParamSpecString::builder(name).default_value(Some(""));
     metric: MotionEstimateMetric = Default::default(),
         "metric", "Metric", "Cost of a match between two blocks. The match with the lowest cost wins",
         ParamSpecEnum::builder_with_default;
@@ -96,20 +104,33 @@ impl Settings {
         self.drop_duplicates || self.drop_lossy_duplicates
     }
 
+    /// The displacements of the candidates.
+    ///
+    /// # Errors
+    /// As [`Window::from_text`], and [`SetupError::WindowAlgorithm`].
+    fn window(&self) -> Result<Window, SetupError> {
+        if !self.search_window.is_empty() {
+            let window = Window::from_text(&self.search_window, self.block_size as usize)?;
+            let has_window = self.algorithm != MotionEstimateAlgorithm::Hierarchical;
+            return if has_window { Ok(window) } else { Err(SetupError::WindowAlgorithm) };
+        }
+        let x = self.search_range as i32;
+        let y = if self.search_range_y == SAME_RANGE { x } else { self.search_range_y };
+        Window::symmetric(x, y)
+    }
+
     /// The parameters of searches in frames of `width × height` samples of `bit_depth` bits.
     ///
     /// # Errors
-    /// [`SetupError::Window`] if the ranges are not those of a window.
+    /// [`SetupError`] of the search window.
     pub fn parameters(&self, (width, height): (u32, u32), bit_depth: u32) -> Result<Parameters, SetupError> {
-        let x = self.search_range as i32;
-        let y = if self.search_range_y == SAME_RANGE { x } else { self.search_range_y };
         let references = |is_searched| if is_searched { self.references as usize } else { 0 };
         let algorithm: Algorithm = self.algorithm.into();
         Ok(Parameters {
             width: width as usize,
             height: height as usize,
             block_size: self.block_size as usize,
-            window: Window::symmetric(x, y)?,
+            window: self.window()?,
             // Hierarchical search has no other costs than those of eight bits.
             bit_depth: if algorithm == Algorithm::Hierarchical { 8 } else { bit_depth },
             algorithm,

@@ -24,6 +24,7 @@ pub fn search_message(error: &EstimateError) -> gst::ErrorMessage {
 pub fn setup_text(error: &SetupError) -> String {
     let properties = match error {
         SetupError::SubSample { .. } => "sub-sample=none",
+        SetupError::WindowAlgorithm => "search-window=\"\"",
         SetupError::SceneCut => "direction=backward or both",
         _ => return error.to_string(),
     };

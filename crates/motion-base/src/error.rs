@@ -19,6 +19,25 @@ pub enum SetupError {
     )]
     #[allow(missing_docs)]
     Window { x0: i32, x1: i32, y0: i32, y1: i32 },
+    /// The searched area is smaller than a block.
+    #[error(
+        "a searched area of {side} x {side} samples does not hold a block of {block_size}: use a side of {block_size} or more"
+    )]
+    #[allow(missing_docs)]
+    WindowArea { side: usize, block_size: usize },
+    /// The text is no window.
+    #[error(
+        "\"{text}\" is no search window: use the side of the searched area in samples, such as 47, or the first and last \
+         displacements in samples as x0,x1,y0,y1, such as -16,15,-16,15"
+    )]
+    #[allow(missing_docs)]
+    WindowText { text: String },
+    /// Hierarchical search, which has no window, with one.
+    #[error(
+        "a search window does not apply to algorithm hierarchical, which has none: leave it out, or use algorithm full or \
+         three-step"
+    )]
+    WindowAlgorithm,
     /// Samples of so many bits cannot be searched, or not by the algorithm or the metric.
     #[error("samples of {depth} bits cannot be searched by {searched_by}: {advice}")]
     #[allow(missing_docs)]

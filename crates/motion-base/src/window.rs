@@ -44,13 +44,31 @@ impl Window {
     /// *B* it has `n = W - B + 1` positions an axis, `-floor(n/2) … n - 1 - floor(n/2)`.
     ///
     /// # Errors
-    /// [`SetupError::Window`] if no position is left or one exceeds [`MAX_DISPLACEMENT`].
+    /// [`SetupError::WindowArea`] if the area holds no block, [`SetupError::Window`] if a position exceeds
+    /// [`MAX_DISPLACEMENT`].
     pub fn of_area(side: usize, block_size: usize) -> Result<Self, SetupError> {
-        let [side, block] = [side, block_size].map(|samples| i32::try_from(samples).unwrap_or(i32::MAX));
-        // No block has no positions.
-        let positions = if block > 0 { (side - block).saturating_add(1) } else { 0 };
+        if side < block_size || block_size == 0 {
+            return Err(SetupError::WindowArea { side, block_size });
+        }
+        let positions = i32::try_from(side - block_size).unwrap_or(i32::MAX).saturating_add(1);
         let (first, last) = (-(positions / 2), positions - 1 - positions / 2);
         Self::new(first, last, first, last)
+    }
+
+    /// The window that a text names: the side of the searched area for blocks of this side, as [`Self::of_area`], or
+    /// `x0,x1,y0,y1`, as [`Self::new`].
+    ///
+    /// # Errors
+    /// [`SetupError::WindowText`] for another text, and those of the two.
+    pub fn from_text(text: &str, block_size: usize) -> Result<Self, SetupError> {
+        if let Ok(side) = text.trim().parse() {
+            return Self::of_area(side, block_size);
+        }
+        let numbers: Result<Vec<i32>, _> = text.split(',').map(|number| number.trim().parse()).collect();
+        match numbers.as_deref() {
+            Ok(&[x0, x1, y0, y1]) => Self::new(x0, x1, y0, y1),
+            _ => Err(SetupError::WindowText { text: text.into() }),
+        }
     }
 
     /// The leftmost displacement.

@@ -35,6 +35,31 @@ fn hierarchical_search_has_its_own_precision() {
 }
 
 #[test]
+fn windows_that_no_search_has() {
+    let text = |window: &str| {
+        format!(
+            "\"{window}\" is no search window: use the side of the searched area in samples, such as 47, or the first and \
+             last displacements in samples as x0,x1,y0,y1, such as -16,15,-16,15"
+        )
+    };
+    for window in ["wide", "-4", "1,2,3", "-1,1,-1,1,0", "-1;1;-1;1", "1e3,4,5,6", ","] {
+        assert_eq!(failure(&format!("search-window={window}")), text(window));
+    }
+    assert_eq!(
+        failure("search-window=15"),
+        "a searched area of 15 x 15 samples does not hold a block of 16: use a side of 16 or more"
+    );
+    assert!(failure("search-window=1,4,-2,2").contains("it must hold (0, 0)"));
+    assert!(failure("search-window=99999999999").contains("within ±"));
+    assert!(failure("search-window=-1,1,-1,99999").contains("within ±"));
+    assert_eq!(
+        failure("algorithm=hierarchical search-window=47"),
+        "a search window does not apply to algorithm hierarchical, which has none: leave it out, or use algorithm full or \
+         three-step (search-window=\"\")"
+    );
+}
+
+#[test]
 fn wrong_settings_are_told_before_the_first_caps() {
     init();
     let element = gst::ElementFactory::make("motionestimate").property("block-size", 6u32).build().unwrap();

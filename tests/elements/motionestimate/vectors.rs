@@ -126,6 +126,31 @@ fn every_device_in_a_real_pipeline() {
 }
 
 #[test]
+fn windows_of_any_shape_on_every_device() {
+    let shapes = [
+        ("31", (-8, 7, -8, 7)),
+        ("-3, 9,-5,0", (-3, 9, -5, 0)),
+        ("0,0,0,6", (0, 0, 0, 6)),
+        ("16", (0, 0, 0, 0)),
+    ];
+    for device in backend::devices() {
+        for (text, (x0, x1, y0, y1)) in shapes {
+            for (name, algorithm) in [("full", Algorithm::Full), ("three-step", Algorithm::ThreeStep)] {
+                let (samples, end) = run(&format!(
+                    "videotestsrc num-buffers=3 pattern=ball ! video/x-raw,format=I420,width=150,height=91 \
+                     ! motionestimate device=\"{}\" algorithm={name} search-range=40 search-window=\"{text}\" \
+                     ! queue ! appsink name=sink",
+                    device.selector
+                ));
+                assert_eq!(end.type_(), gst::MessageType::Eos, "{end:?}");
+                let window = Window::new(x0, x1, y0, y1).unwrap();
+                check_samples(&samples, |info| Parameters { algorithm, window, ..parameters(info) });
+            }
+        }
+    }
+}
+
+#[test]
 fn frame_sizes_out_of_the_ordinary() {
     for size in [(1, 1), (15, 15), (1, 4000), (4000, 1), (16, 17)] {
         let info = info(VideoFormat::Gray8, size);

@@ -82,7 +82,15 @@ fn settings() {
     });
     for (side, block_size) in [(0, 16), (16, 0), (0, 0), (usize::MAX, 1), (15, 16)] {
         assert!(Window::of_area(side, block_size).is_err(), "{side} {block_size}");
+        assert!(Window::from_text(&side.to_string(), block_size).is_err(), "{side} {block_size}");
     }
+    for text in ["", ",", "1,2", "-1,1,-1", "a,b,c,d", "0,0,0,0,0", "-8", "4.5", "9".repeat(40).as_str()] {
+        fails("Window::from_text", Window::from_text(text, 16), |error| {
+            matches!(error, SetupError::WindowText { .. })
+        });
+    }
+    assert_eq!(Window::from_text(" -3,9, -5,0 ", 16).unwrap(), Window::new(-3, 9, -5, 0).unwrap());
+    assert_eq!(Window::from_text("47", 16).unwrap(), Window::new(-16, 15, -16, 15).unwrap());
     panics("clipped", || window().clipped(5..=-5, 0..=0));
     panics("clipped", || window().clipped(0..=0, 1..=i32::MAX));
     assert!(!window().contains((i32::MIN, i32::MAX)));

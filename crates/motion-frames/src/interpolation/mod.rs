@@ -8,6 +8,7 @@
 //! of the previous frame in the next one is projected to the time of the new frame, and each block chooses among the
 //! vectors around it the one whose two ends match best in the frames themselves.
 
+mod bilinear_rows;
 mod cell_sources;
 mod cells;
 mod choice;

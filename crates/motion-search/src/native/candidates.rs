@@ -3,6 +3,9 @@
 /// Samples of a reference row that may be read from the first candidate's first sample on.
 pub const READ: usize = 64;
 
+/// The eight candidates around another one, in steps of a search.
+pub const AROUND: [(i32, i32); 8] = [(-1, -1), (0, -1), (1, -1), (-1, 0), (1, 0), (-1, 1), (0, 1), (1, 1)];
+
 /// Blocks of a row and the frame that holds their candidates; rows of both are `pitch` apart.
 #[derive(Clone, Copy)]
 pub struct Candidates<'a, S = u8> {

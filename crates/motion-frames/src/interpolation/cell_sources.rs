@@ -4,6 +4,7 @@ use super::bilinear_rows::bilinear_rows;
 use super::cells::{DeepCell, RegisterCell};
 use super::mixed_cells::MixedCell;
 use super::rules::{BLOCK, block_of};
+use super::stored_samples::PixelPlane;
 use crate::compensation::Sampling;
 use motion_base::FrameView;
 use motion_base::half_samples::{InterpolatedSample, filter, half_samples_around};
@@ -144,13 +145,6 @@ fn points(around: &[[u16; AROUND]; AROUND], (x, y): (usize, usize), peak: u16) -
         }
     }
     points
-}
-
-/// A plane of chroma, of pixels of so many samples: one, or two where it holds both components.
-#[derive(Clone, Copy)]
-pub(crate) struct PixelPlane<'a> {
-    pub view: FrameView<'a>,
-    pub pixel: usize,
 }
 
 /// A plane of chroma of eight bits, which is interpolated linearly. A cell fills `N` registers.

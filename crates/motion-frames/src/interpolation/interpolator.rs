@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Phase;
-use super::cell_sources::{CellSource, Chroma, ChromaWork, DeepLuma, PixelPlane, with_chroma};
+use super::cell_sources::{CellSource, Chroma, ChromaWork, DeepLuma, with_chroma};
 use super::choice::VectorChoice;
 use super::chroma_pairs::{ChromaPairs, PAIRS, are_separated_pairs, separate};
 use super::frame_maker::{FrameMaker, FrameQuality, InterpolationError, LoadedPair};
@@ -15,6 +15,7 @@ use super::projection::FoundField;
 use super::rules::{HalfVector, check_field, found_grid, grid, halvings, is_like_luma};
 use super::small_objects::MOST_PATCHES;
 use super::starts::{BlockEnds, Starts};
+use super::stored_samples::PixelPlane;
 use super::weighting::LoneEnds;
 use super::weighting::Weighting;
 use crate::compensation::{CompensationError, PlaneMut};

@@ -12,6 +12,7 @@ use super::reference::Reference;
 use super::rules::{BLOCK, NoiseLevel, SAMPLES};
 use super::told::{Told, ToldOfBlock, level};
 use motion_base::memory;
+use motion_base::threads::each_band;
 use motion_base::{Parameters, SetupError};
 
 /// In clean frames areas seem to have noise by coding: luma less than half a level² of eight bits, and chroma, where luma has
@@ -328,7 +329,7 @@ impl Followed {
         blocks: &mut [BlockNoise],
         set: impl Fn(FollowedBlock<'_>, &mut BlockNoise) + Sync,
     ) {
-        blocks.par_chunks_mut(areas.blocks.0).enumerate().for_each(|(row, blocks)| {
+        each_band(blocks, areas.blocks.0, &|row, blocks| {
             for (area, columns) in areas.of_row(row) {
                 for column in columns {
                     let block = row * areas.blocks.0 + column;

@@ -3,11 +3,10 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use crate::estimator::{Border, FrameView, Parameters, Sample, SampleFormat, SetupError};
 use crate::native::candidates::READ;
 use motion_base::memory::zeroed;
+use motion_base::threads::each_band;
 
 /// Rows that one task pads: with fewer, starting the task costs more than the copy.
 const ROWS_A_TASK: usize = 64;
@@ -130,7 +129,7 @@ impl Plane {
         };
         let samples: &mut [S] = bytemuck::cast_slice_mut(&mut self.memory);
         let samples = samples.get_mut(pitch * first..pitch * end).unwrap_or_default();
-        samples.par_chunks_mut(pitch * ROWS_A_TASK).enumerate().for_each(|(task, rows)| {
+        each_band(samples, pitch * ROWS_A_TASK, &|task, rows: &mut [S]| {
             rows.chunks_mut(pitch)
                 .enumerate()
                 .for_each(|(row, padded)| pad((first + task * ROWS_A_TASK + row, padded)));

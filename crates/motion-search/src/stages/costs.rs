@@ -16,6 +16,7 @@ use crate::native::second_costs::{LeastCosts, SecondCosts};
 use motion_base::memory::Line;
 use motion_base::simd::Instructions;
 use motion_base::simd::Level;
+use motion_base::threads::each_band;
 
 /// The stage that fills [`Output::costs`] as [`Parameters::costs`] says, in the instructions of `level`.
 ///
@@ -144,7 +145,7 @@ impl<S: TileSample> CostStage<S> {
 /// The eight bits of `frame` that are searched, in `samples`.
 fn lower<'a>(frame: &FrameView<'_>, samples: &'a mut [u8]) -> FrameView<'a> {
     let (width, height) = frame.size();
-    samples.par_chunks_exact_mut(width).enumerate().for_each(|(y, row)| frame.read_row(y, row));
+    each_band(samples, width, &|y, row| frame.read_row(y, row));
     FrameView::new(samples, width, height, width)
         .unwrap_or_else(|error| unreachable!("a frame without padding: {error}"))
 }

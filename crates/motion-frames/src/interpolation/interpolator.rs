@@ -21,8 +21,8 @@ use super::weighting::Weighting;
 use crate::compensation::{CompensationError, PlaneMut};
 use motion_base::memory;
 use motion_base::sampling::FrameFormat;
+use motion_base::simd::InstructionSetName;
 use motion_base::simd::Instructions;
-use motion_base::simd::Level;
 use motion_base::{EstimateError, FrameView, Grid, MotionVector, NATIVE, SetupError};
 
 /// The [`FrameMaker`] of the CPU.
@@ -79,18 +79,18 @@ impl Interpolator {
     /// [`SetupError`] if there are no such frames, interleaved chroma is not halved on both axes, or memory or threads are
     /// missing.
     pub fn new(format: &FrameFormat, quality: FrameQuality, threads: usize) -> Result<Self, SetupError> {
-        Self::with_level(format, quality, threads, Level::best())
+        Self::with_instruction_set(format, quality, threads, InstructionSetName::best())
     }
 
-    /// The same with the instructions of `level`.
+    /// The same with the instructions of `instruction_set`.
     ///
     /// # Errors
-    /// As [`Self::new`], and [`SetupError::DeviceUnsupported`] if this CPU lacks `level`.
-    pub fn with_level(
+    /// As [`Self::new`], and [`SetupError::DeviceUnsupported`] if this CPU lacks `instruction_set`.
+    pub fn with_instruction_set(
         format: &FrameFormat,
         quality: FrameQuality,
         threads: usize,
-        level: Level,
+        instruction_set: InstructionSetName,
     ) -> Result<Self, SetupError> {
         format.check_chroma(NATIVE)?;
         let grid = grid(format.size.0, format.size.1);
@@ -115,7 +115,7 @@ impl Interpolator {
         };
         let makes_pairs = is_weighted && are_separated_pairs(&format.samplings[1..], format.samples.depth());
         Ok(Self {
-            instructions: level.required()?,
+            instructions: instruction_set.required()?,
             threads: motion_base::threads::pool(threads)?,
             format: format.clone(),
             grid,

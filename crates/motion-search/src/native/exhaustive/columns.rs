@@ -114,7 +114,7 @@ mod tests {
     use crate::native::candidates::READ;
     use crate::native::cost::{Sad, Ssd};
     use crate::native::exhaustive::engine::{TileCost, TileEngine};
-    use motion_base::simd::{Level, Work};
+    use motion_base::simd::{InstructionSetName, Work};
 
     /// Compares tiles with the definition, in both layouts and in parts of all shapes.
     struct CheckTiles;
@@ -159,6 +159,7 @@ mod tests {
 
     #[test]
     fn every_engine_finds_the_costs_of_every_shape() {
-        Level::available().for_each(|level| level.instructions().unwrap().run_widest(CheckTiles));
+        InstructionSetName::available()
+            .for_each(|instruction_set| instruction_set.instructions().unwrap().run_widest(CheckTiles));
     }
 }

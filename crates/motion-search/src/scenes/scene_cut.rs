@@ -438,8 +438,8 @@ mod tests {
                     let (is_other, is_flat) = kinds[y / 32 * width.div_ceil(32) + x / 32];
                     let scene = &scenes[usize::from(is_other && is_current)];
                     let is_bar = y < bar || height - y <= bar || black && is_current;
-                    let level = if is_flat || is_bar { 90 } else { scene[y / 17 * columns + x / 17] };
-                    (level + random() % deviation) as u8
+                    let grey = if is_flat || is_bar { 90 } else { scene[y / 17 * columns + x / 17] };
+                    (grey + random() % deviation) as u8
                 })
             };
             let frames = [&frame(true), &frame(false)];

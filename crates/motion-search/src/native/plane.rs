@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use crate::estimator::{Border, FrameView, Parameters, Sample, SampleFormat, SetupError};
-use crate::native::candidates::READ;
+use crate::native::candidates::ROW_SAMPLES;
 use motion_base::memory::zeroed;
 use motion_base::threads::each_band;
 
@@ -45,7 +45,7 @@ impl PlaneLayout {
         let (left, furthest_x) = axis(window.x0(), window.x1(), parameters.extended_width());
         let (top, furthest_y) = axis(window.y0(), window.y1(), parameters.extended_height());
         let (left, top) = (left + reach, top + reach);
-        let columns = left + furthest_x + side + READ;
+        let columns = left + furthest_x + side + ROW_SAMPLES;
         // An odd number of cache lines a row spreads the rows of a search area over the whole cache.
         let pitch = columns.next_multiple_of(LINE) | LINE;
         let format = SampleFormat::new(parameters.bit_depth, 0)

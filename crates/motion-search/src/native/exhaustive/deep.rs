@@ -6,7 +6,7 @@ use motion_base::simd::InstructionSet;
 use motion_base::simd::register::{WIDE, WideRegister};
 
 /// Samples of a row of candidates that one row of a part is compared with.
-const READ: usize = COLUMNS + PART;
+const CANDIDATE_ROW: usize = COLUMNS + PART;
 
 /// The `WIDTH` samples from `start` on.
 #[inline(always)]
@@ -75,9 +75,9 @@ pub fn sad_tile<E: InstructionSet, const TERMS: usize>(
     // SAFETY: the engine proves that the CPU has the instructions.
     let mut sums = unsafe { SplitSums::<E::Wide>::zero() };
     for (k, above) in rows[1..task.height() + task.rows()].iter_mut().enumerate() {
-        let row = row::<READ>(task.reference(), k * task.pitch());
+        let row = row::<CANDIDATE_ROW>(task.reference(), k * task.pitch());
         for x in 0..task.width() {
-            let samples = row[x % PART..].first_chunk().expect("READ samples");
+            let samples = row[x % PART..].first_chunk().expect("a row of CANDIDATE_ROW");
             // SAFETY: as above.
             unsafe {
                 match TERMS {
@@ -121,7 +121,7 @@ fn sads_of_band<E: InstructionSet, const TERMS: usize, const V: usize>(
         // SAFETY: the engine proves that the CPU has the instructions, here and below.
         let mut sums = [unsafe { SplitSums::<E::Wide>::zero() }; V];
         for k in start..end {
-            let mut of_candidates = [row::<READ>(task.reference(), 0); V];
+            let mut of_candidates = [row::<CANDIDATE_ROW>(task.reference(), 0); V];
             for (v, of_candidate) in of_candidates.iter_mut().enumerate() {
                 *of_candidate = row(task.reference(), (first + v + k) * task.pitch());
             }
@@ -132,7 +132,8 @@ fn sads_of_band<E: InstructionSet, const TERMS: usize, const V: usize>(
                 unsafe {
                     let sample = E::Wide::all(*sample);
                     for v in 0..V {
-                        let samples = of_candidates[v][x % PART..].first_chunk().expect("READ samples");
+                        let samples =
+                            of_candidates[v][x % PART..].first_chunk().expect("a row of CANDIDATE_ROW");
                         let larger = E::Wide::load(samples).largest(sample);
                         match TERMS {
                             1 => sums[v].add::<true>(larger),
@@ -167,10 +168,10 @@ pub fn ssd_tile(task: &TileTask<'_, u16>, costs: &mut TileCosts<u32>) {
     for (v, costs) in costs[..task.rows()].iter_mut().enumerate() {
         let mut sums = [0_u32; COLUMNS];
         for k in 0..task.height() {
-            let r = row::<READ>(task.reference(), (v + k) * task.pitch());
+            let r = row::<CANDIDATE_ROW>(task.reference(), (v + k) * task.pitch());
             let c = &task.current()[k * task.pitch()..][..task.width()];
             for (x, c) in c.iter().enumerate() {
-                let r: &[u16; COLUMNS] = r[x % PART..].first_chunk().expect("READ samples");
+                let r: &[u16; COLUMNS] = r[x % PART..].first_chunk().expect("a row of CANDIDATE_ROW");
                 for u in 0..COLUMNS {
                     sums[u] = sums[u].wrapping_add(square(*c, r[u]));
                 }

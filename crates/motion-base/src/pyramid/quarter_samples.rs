@@ -125,8 +125,8 @@ impl<'a> QuarterSamples<'a> {
         unsafe { load_square::<E, W, N>(engine, samples.add(half.into()), ROW) }
     }
 
-    /// The [`ROWS_LENGTH`] samples from the whole sample at `(x, y)` on, and how far from it the two half samples are whose average
-    /// is the sample at the fractions of `position`, in quarter samples.
+    /// The [`ROWS_LENGTH`] samples from the whole sample at `(x, y)` on, and how far from it the two half samples are whose
+    /// average is the sample at the fractions of `position`, in quarter samples.
     #[inline(always)]
     fn parts(&self, (x, y): (i32, i32), position: (i32, i32)) -> (*const u8, [u16; 2]) {
         let at = strips::at(self.strip_length, x, y);

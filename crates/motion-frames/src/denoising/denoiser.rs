@@ -318,7 +318,7 @@ impl Measuring<'_> {
     }
 
     /// Measures the blocks of luma and their errors from the frames that are beside it; or the errors from the others alone.
-    /// Then it is known whether those frames have another light.
+    /// Then it is known whether those frames are brighter or darker.
     fn luma(&self, luma: &mut MeasuredBlocks<LumaBlock, LumaError>, lights: &mut [bool], are_beside: bool) {
         let (columns, count) = (self.columns(), luma.blocks.len());
         let rows = luma.blocks.par_chunks_mut(columns).zip(luma.errors.rows(columns)).enumerate();

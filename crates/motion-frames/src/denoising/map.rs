@@ -17,8 +17,8 @@ use motion_base::memory;
 use motion_base::threads::each_band;
 use motion_base::{Parameters, SetupError};
 
-/// In clean frames areas seem to have noise by coding: luma less than half the variance 1 of eight bits, and chroma, where luma has
-/// none, less than two.
+/// In clean frames areas seem to have noise by coding: luma less than half the variance 1 of eight bits, and chroma,
+/// where luma has none, less than two.
 fn is_coding([luma, chroma]: [u64; 2], depth: u32) -> bool {
     2 * luma < least_noise(depth) && chroma < 2 * least_noise(depth)
 }

@@ -57,8 +57,8 @@ pub(crate) const MOST_COARSE: u32 = 16;
 pub(crate) const COARSE_BITS: u32 = 7;
 
 /// A spatial weight times that of a match is divided by `2^WEIGHT_BITS`. The weights of a sample then add up to 9630 at most:
-/// the spatial ones to 39 · 39 + 896, and 255 of a match. So the sum of what is weighted, in quarters of the samples' unit, is below 2^24
-/// with samples of eight bits, and below 2^32 with 16.
+/// the spatial ones to 39 · 39 + 896, and 255 of a match. So the sum of what is weighted, in quarters of the samples' unit, is
+/// below 2^24 with samples of eight bits, and below 2^32 with 16.
 pub(crate) const WEIGHT_BITS: u32 = 6;
 
 /// The same where ends also predict alone: the weights of the three matches of a vector add up to 765 at most, those of a sample

@@ -126,8 +126,8 @@ mod tests {
             let wide = rows.map(|row| row.map(i32::from));
             let peak = 1023;
             let deep = wide.map(|row| row.map(|sample| sample * peak / 255));
-            let wide_sums = wide.map(|row| u16::six_taps(row));
-            let deep_sums = deep.map(|row| u16::six_taps(row));
+            let wide_sums = wide.map(u16::six_taps);
+            let deep_sums = deep.map(u16::six_taps);
             assert_eq!(sums.map(i32::from), wide_sums);
             assert_eq!(i32::from(u8::half_sample(sums[0], 255)), defined(wide[0], 5, 255));
             assert_eq!(i32::from(u16::half_sample(deep_sums[0], 1023)), defined(deep[0], 5, peak));

@@ -116,12 +116,19 @@ mod tests {
     #[test]
     fn half_samples_are_those_of_the_formula() {
         let mut random = fastrand::Rng::with_seed(1);
+        // The largest and the least sums, which 16 bits do not hold.
+        let is_second = |at: usize| at == 1 || at == 4;
+        let furthest = |is_bright: bool| -> [[u8; 6]; 6] {
+            let sample = |y, x| 255 * u8::from((is_second(y) == is_second(x)) == is_bright);
+            std::array::from_fn(|y| std::array::from_fn(|x| sample(y, x)))
+        };
         for case in 0..20_000 {
-            // Rows of extreme samples, and of any.
-            let extreme = case % 2 == 0;
-            let rows: [[u8; 6]; 6] = std::array::from_fn(|_| {
-                std::array::from_fn(|_| if extreme { 255 * random.u8(..2) } else { random.u8(..) })
-            });
+            let rows = match case {
+                0 | 1 => furthest(case == 0),
+                // Black and white.
+                _ if case % 2 == 0 => std::array::from_fn(|_| std::array::from_fn(|_| 255 * random.u8(..2))),
+                _ => std::array::from_fn(|_| std::array::from_fn(|_| random.u8(..))),
+            };
             let sums = rows.map(|row| u8::six_taps(row.map(i16::from)));
             let wide = rows.map(|row| row.map(i32::from));
             let peak = 1023;

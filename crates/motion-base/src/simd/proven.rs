@@ -4,16 +4,84 @@
 //! Where a function stands for one instruction, or is made around one, its documentation names that of x86; others have the
 //! same under another name.
 
+use std::marker::PhantomData;
+
 use crate::simd::InstructionSet;
-use crate::simd::register::{Register, SampleRegister, WordRegister};
+use crate::simd::register::{Register, SampleRegister, WIDE, WideRegister, WordRegister};
 
 /// The value of an expression that calls functions of registers.
 macro_rules! proven {
     ($value:expr) => {
-        // SAFETY: the CPU has the instructions of `E`: an engine is given, or was given for the register. Memory that is
+        // SAFETY: the CPU has the instructions: an engine or a proof is given, or was given for the register. Memory that is
         // read is an argument, or what the caller promises.
         unsafe { $value }
     };
+}
+
+/// The proof that the CPU has the instructions of the register `R`.
+#[derive(Clone, Copy)]
+pub struct Proof<R>(PhantomData<R>);
+
+impl<R: Register> Proof<R> {
+    /// That of an engine, for its widest register of samples.
+    #[inline(always)]
+    pub fn of<E: InstructionSet<Register = R>>(_: E) -> Self {
+        Self(PhantomData)
+    }
+
+    /// That for 16 samples.
+    #[inline(always)]
+    pub fn narrow(self) -> Proof<R::Narrow> {
+        Proof(PhantomData)
+    }
+
+    /// All zero.
+    #[inline(always)]
+    pub fn zero(self) -> Compared<R> {
+        Compared(proven!(R::zero()))
+    }
+
+    /// The first [`Register::SAMPLES`] of `samples`.
+    ///
+    /// # Panics
+    /// If there are fewer.
+    #[inline(always)]
+    pub fn load(self, samples: &[u8]) -> Compared<R> {
+        Compared(proven!(R::load(samples[..R::SAMPLES].as_ptr())))
+    }
+
+    /// The samples of `SAMPLES / W` rows, as [`Register::load_rows`].
+    ///
+    /// # Safety
+    /// The rows must be readable.
+    #[inline(always)]
+    pub unsafe fn load_rows<const W: usize>(self, samples: *const u8, pitch: usize) -> Compared<R> {
+        Compared(proven!(R::load_rows::<W>(samples, pitch)))
+    }
+}
+
+/// Samples that are compared, 16 or a multiple, or partial sums of costs.
+#[derive(Clone, Copy)]
+pub struct Compared<R>(R);
+
+impl<R: Register> Compared<R> {
+    /// The sums plus the absolute differences of the samples of `a` and `b`, by `PSADBW`.
+    #[inline(always)]
+    pub fn plus_differences(self, a: Self, b: Self) -> Self {
+        Self(proven!(R::add_differences(self.0, a.0, b.0)))
+    }
+
+    /// The sums plus the squared differences of the samples of `a` and `b`, by `PMADDWD`.
+    #[inline(always)]
+    pub fn plus_squares(self, a: Self, b: Self) -> Self {
+        Self(proven!(R::add_squares(self.0, a.0, b.0)))
+    }
+
+    /// The total of each of four registers of partial sums.
+    #[inline(always)]
+    pub fn totals([a, b, c, d]: [Self; 4]) -> [u32; 4] {
+        proven!(R::totals([a.0, b.0, c.0, d.0]))
+    }
 }
 
 /// 16 samples, or partial sums of differences.
@@ -226,5 +294,75 @@ impl<E: InstructionSet> Words<E> {
     pub fn weighted_mean([a, b, c, d]: [Self; 4], [first, second]: &[[Self; 2]; 2], shift: u32) -> Self {
         let weights = [[first[0].0, first[1].0], [second[0].0, second[1].0]];
         Self(proven!(E::Words::weighted_mean([a.0, b.0, c.0, d.0], &weights, shift)))
+    }
+}
+
+/// [`WIDE`] numbers of 16 bits without signs: of neighbouring candidates or positions.
+#[derive(Clone, Copy)]
+pub struct Wide<E: InstructionSet>(E::Wide);
+
+impl<E: InstructionSet> Wide<E> {
+    /// The numbers of a register of the engine.
+    #[inline(always)]
+    pub fn of(_: E, register: E::Wide) -> Self {
+        Self(register)
+    }
+
+    /// The registers of these numbers.
+    #[inline(always)]
+    pub fn registers<const N: usize>(rows: [Self; N]) -> [E::Wide; N] {
+        let mut registers = [rows[0].0; N];
+        for (register, row) in registers.iter_mut().zip(rows) {
+            *register = row.0;
+        }
+        registers
+    }
+
+    /// As many times `number`.
+    #[inline(always)]
+    pub fn all(_: E, number: u16) -> Self {
+        Self(proven!(E::Wide::all(number)))
+    }
+
+    /// These numbers.
+    #[inline(always)]
+    pub fn load(_: E, numbers: &[u16; WIDE]) -> Self {
+        Self(proven!(E::Wide::load(numbers)))
+    }
+
+    /// Writes the numbers.
+    #[inline(always)]
+    pub fn store(self, to: &mut [u16; WIDE]) {
+        proven!(self.0.store(to));
+    }
+
+    /// The sums, wrapping.
+    #[inline(always)]
+    pub fn plus(self, other: Self) -> Self {
+        Self(proven!(self.0.plus(other.0)))
+    }
+
+    /// The differences, wrapping.
+    #[inline(always)]
+    pub fn minus(self, other: Self) -> Self {
+        Self(proven!(self.0.minus(other.0)))
+    }
+
+    /// The larger of two numbers each: `PMAXUW`.
+    #[inline(always)]
+    pub fn largest(self, other: Self) -> Self {
+        Self(proven!(self.0.largest(other.0)))
+    }
+
+    /// The upper eight bits.
+    #[inline(always)]
+    pub fn upper(self) -> Self {
+        Self(proven!(self.0.upper()))
+    }
+
+    /// The numbers plus the absolute differences of `numbers` and `other`, as [`WideRegister::plus_differences`].
+    #[inline(always)]
+    pub fn plus_differences<const SMALL: bool>(self, numbers: &[u16; WIDE], other: u16) -> Self {
+        Self(proven!(self.0.plus_differences::<SMALL>(numbers, other)))
     }
 }

@@ -265,11 +265,12 @@ impl<S: TileSample> RowBuffers<S> {
         repeat(means.iter().map(|mean| S::Number::of(*mean)), tiles, mean_modes);
         for index in 0..tiles {
             let at = (index * TILE) as i32;
-            let plane = |column: usize| [0, 1, 2, 3].map(|k| plane_at(half, rises[column], at + k));
-            transform_blocks(of_blocks, plane);
+            transform_blocks(of_blocks, |column| four_at(half, rises[column], at));
             for (k, numbers) in of_blocks.chunks_exact(columns).enumerate() {
                 let tiles = across[k * padded..].iter_mut().skip(index).step_by(tiles);
-                tiles.zip(numbers).for_each(|(tile, number)| *tile = *number);
+                for (tile, number) in tiles.zip(numbers) {
+                    *tile = *number;
+                }
             }
         }
         for (tile, mean) in across.iter_mut().zip(&mean_modes[..columns * tiles]) {
@@ -284,14 +285,14 @@ impl<S: TileSample> RowBuffers<S> {
         let RowLayout { side, columns, padded, .. } = *layout;
         let Edges { falls, beside, .. } = Edges::new(edges, columns);
         let first = tile_row * TILE;
-        let [a, b, c, d] = [0, 1, 2, 3].map(|k| &beside[(first + k) * columns..][..columns]);
+        let row = |k: usize| &beside[(first + k) * columns..][..columns];
+        let [a, b, c, d] = [row(0), row(1), row(2), row(3)];
         let (modes, of_blocks) = modes.split_at_mut((SHARED + OWN) * padded);
         let (own, down) = modes[SHARED * padded..].split_at_mut(TILE * padded);
         transform_blocks(of_blocks, |column| [a[column], b[column], c[column], d[column]]);
         repeat_rows(of_blocks, *layout, own);
         let falls = &falls[..columns];
-        let places = [0, 1, 2, 3].map(|k| (first + k) as i32);
-        transform_blocks(of_blocks, |column| places.map(|at| plane_at(side as i32, falls[column], at)));
+        transform_blocks(of_blocks, |column| four_at(side as i32, falls[column], first as i32));
         repeat_rows(of_blocks, *layout, down);
     }
 
@@ -303,16 +304,10 @@ impl<S: TileSample> RowBuffers<S> {
         let (pitch, padded) = (layout.pitch(), layout.padded);
         let at = tile_row * TILE * pitch + first * TILE;
         let tiles = load::<S>(&current[pitch + at..], pitch);
-        let mut add = |index: usize, costs: [S::Number; LANES]| {
-            let sums = &mut sums[index * padded + first..][..LANES];
-            for lane in 0..LANES {
-                sums[lane] += costs[lane].cost();
-            }
-        };
         if has_intra {
             let (modes, _) = modes.as_chunks::<LANES>();
             let lanes = |index: usize| &modes[(index * padded + first) / LANES];
-            let four = |first: usize| [0, 1, 2, 3].map(|k| lanes(first + k));
+            let four = |first: usize| [lanes(first), lanes(first + 1), lanes(first + 2), lanes(first + 3)];
             let transforms = ModeTransforms {
                 mean: lanes(0),
                 above: four(1),
@@ -320,13 +315,15 @@ impl<S: TileSample> RowBuffers<S> {
                 beside: four(SHARED),
                 down: four(SHARED + TILE),
             };
-            intra(&tiles, &transforms).into_iter().enumerate().for_each(|(mode, costs)| add(mode, costs));
+            for (mode, costs) in intra(&tiles, &transforms).iter().enumerate() {
+                add(&mut sums[mode * padded + first..], costs);
+            }
         }
         // One call of what is much code.
         let compared = [has_zero.then_some(&reference[at..]), has_satd.then_some(&predicted[at..])];
         for (index, samples) in (MODES..).zip(compared) {
             if let Some(samples) = samples {
-                add(index, satd(&tiles, &load::<S>(samples, pitch)));
+                add(&mut sums[index * padded + first..], &satd(&tiles, &load::<S>(samples, pitch)));
             }
         }
     }
@@ -362,6 +359,15 @@ impl<S: TileSample> RowBuffers<S> {
     }
 }
 
+/// Adds the costs of [`LANES`] tiles to their sums.
+#[inline(always)]
+fn add<N: TileNumber>(sums: &mut [u32], costs: &[N; LANES]) {
+    let sums: &mut [u32; LANES] = sums.first_chunk_mut().expect("tiles across are filled up to LANES");
+    for lane in 0..LANES {
+        sums[lane] += costs[lane].cost();
+    }
+}
+
 /// The rise from one sample to the next, in 32nds, of the plane that rises by `rise` from the sample before a block of
 /// `side` samples to its last one.
 #[inline(always)]
@@ -388,10 +394,18 @@ fn plane_at(side: i32, slope: i32, at: i32) -> i32 {
     (slope * (2 * at + 1 - side) + 32) >> 6
 }
 
+/// The rises to four samples, the first of them at `at`.
+#[inline(always)]
+fn four_at(side: i32, slope: i32, at: i32) -> [i32; TILE] {
+    let rise = |k: i32| plane_at(side, slope, at + k);
+    [rise(0), rise(1), rise(2), rise(3)]
+}
+
 /// The first row of the transform of a tile whose rows all have these numbers. The others are zero.
 #[inline(always)]
 fn row_transform([a, b, c, d]: [i32; TILE]) -> [i32; TILE] {
-    [a + b + c + d, a - b + c - d, a + b - c - d, a - b - c + d].map(|number| TILE as i32 * number)
+    const ROWS: i32 = TILE as i32;
+    [ROWS * (a + b + c + d), ROWS * (a - b + c - d), ROWS * (a + b - c - d), ROWS * (a - b - c + d)]
 }
 
 /// Writes the row transforms of what `numbers` says of each block: all first numbers, then all second ones, and so on.
@@ -422,10 +436,15 @@ fn repeat_rows<N: TileNumber>(numbers: &[N], layout: RowLayout, to: &mut [N]) {
 /// Writes the number of each block to all of its tiles across.
 #[inline(always)]
 fn repeat<N: Copy>(numbers: impl Iterator<Item = N>, tiles: usize, to: &mut [N]) {
-    match tiles {
+    if tiles == 4 {
         // Blocks of 16, in whole stores.
-        4 => to.as_chunks_mut().0.iter_mut().zip(numbers).for_each(|(tiles, number)| *tiles = [number; 4]),
-        _ => to.chunks_exact_mut(tiles).zip(numbers).for_each(|(tiles, number)| tiles.fill(number)),
+        for (tiles, number) in to.as_chunks_mut().0.iter_mut().zip(numbers) {
+            *tiles = [number; 4];
+        }
+        return;
+    }
+    for (tiles, number) in to.chunks_exact_mut(tiles).zip(numbers) {
+        tiles.fill(number);
     }
 }
 

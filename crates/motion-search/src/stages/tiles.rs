@@ -88,7 +88,8 @@ impl TileSample for u8 {
     #[inline(always)]
     fn numbers(four: [u8; TILE]) -> [i16; TILE] {
         let word = u32::from_le_bytes(four);
-        [0, 8, 16, 24].map(|shift| (word >> shift & 0xff) as i16)
+        let byte = |shift: u32| (word >> shift & 0xff) as i16;
+        [byte(0), byte(8), byte(16), byte(24)]
     }
 
     #[inline(always)]
@@ -102,7 +103,8 @@ impl TileSample for u16 {
 
     #[inline(always)]
     fn numbers(four: [u16; TILE]) -> [i32; TILE] {
-        four.map(i32::from)
+        let [a, b, c, d] = four;
+        [a.into(), b.into(), c.into(), d.into()]
     }
 
     #[inline(always)]
@@ -157,7 +159,8 @@ fn butterfly<N: TileNumber>(a: Lanes<N>, b: Lanes<N>) -> [Lanes<N>; 2] {
 #[allow(clippy::needless_range_loop)]
 fn transform_columns<N: TileNumber>(tiles: &mut Tiles<N>) {
     for column in 0..TILE {
-        let transformed = transform([0, 1, 2, 3].map(|row| tiles[row][column]));
+        let [a, b, c, d] = &*tiles;
+        let transformed = transform([a[column], b[column], c[column], d[column]]);
         for row in 0..TILE {
             tiles[row][column] = transformed[row];
         }
@@ -209,7 +212,9 @@ pub(super) struct ModeTransforms<'a, N> {
 pub(super) fn intra<N: TileNumber>(tiles: &Tiles<N>, modes: &ModeTransforms<'_, N>) -> [Lanes<N>; MODES] {
     let mut tiles = *tiles;
     transform_columns(&mut tiles);
-    let tiles = tiles.map(transform);
+    for row in &mut tiles {
+        *row = transform(*row);
+    }
     let ModeTransforms { mean, above, across, beside, down } = modes;
     let mut sums = [[N::default(); LANES]; MODES];
     for i in 0..LANES {

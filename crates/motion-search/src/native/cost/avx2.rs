@@ -7,6 +7,8 @@ use crate::native::cost::metric::{CandidateEngine, Sad, costs_in};
 use motion_base::simd::avx2::Avx2;
 use motion_base::simd::avx512::Avx512;
 use motion_base::simd::instruction_set::by_functions;
+use motion_base::simd::proven::Proof;
+use motion_base::simd::sse2::Sse2;
 
 impl CandidateEngine for Avx2 {
     by_functions! { fn sads(self, candidates: &Candidates<'_>, listed: Listed<'_>, costs: &mut [u32]); }
@@ -25,8 +27,7 @@ impl CandidateEngine for Avx512 {
 fn sads(candidates: &Candidates<'_>, (blocks, offsets): Listed<'_>, costs: &mut [u32]) {
     const SIDE: usize = 16;
     if candidates.side() != SIDE {
-        // SAFETY: every x86-64 CPU has SSE2.
-        return unsafe { costs_in::<__m128i, Sad>(candidates, (blocks, offsets), costs) };
+        return costs_in::<__m128i, Sad>(Proof::of(Sse2), candidates, (blocks, offsets), costs);
     }
     // A copy: costs that are written might alias what is behind the reference.
     let (candidates, pitch) = (*candidates, candidates.pitch());

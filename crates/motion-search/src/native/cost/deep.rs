@@ -1,7 +1,7 @@
 //! The metrics of samples of more than eight bits, in loops that the compiler vectorizes. (Loops and no closures: only
 //! what is written in a function, or inlined always, is compiled for its instruction set.)
 
-use crate::native::candidates::Candidates;
+use crate::native::candidates::{Candidates, Listed};
 use crate::native::cost::metric::{CandidateEngine, ComputeCosts, Cost, ListedCosts, compute_costs};
 use motion_base::simd::Work;
 
@@ -75,21 +75,13 @@ impl<const TERMS: usize> DeepCost for Differences<TERMS> {
                 }
             }
         }
-        if TERMS == 1 {
-            const { assert!(TERMS > 1 || WIDTH * HEIGHT <= 256) };
-            let (mut sum, mut of_upper) = (0_u16, 0_u16);
-            for x in 0..WIDTH {
-                sum = sum.wrapping_add(all[x]);
-                of_upper = of_upper.wrapping_add(upper[x]);
-            }
-            return joined(sum, of_upper);
-        }
-        // As few lanes as fit 16 bits: the widest sums are the slowest.
-        let mut four = [0_u16; 4];
+        const { assert!(WIDTH * HEIGHT <= 256) };
+        let (mut sum, mut of_upper) = (0_u16, 0_u16);
         for x in 0..WIDTH {
-            four[x % 4] += all[x];
+            sum = sum.wrapping_add(all[x]);
+            of_upper = of_upper.wrapping_add(if TERMS == 1 { upper[x] } else { all[x] >> 8 });
         }
-        four.map(u32::from).iter().sum()
+        joined(sum, of_upper)
     }
 }
 
@@ -163,20 +155,36 @@ pub fn of_part<C: DeepCost>((c, r): (&[u16], &[u16]), (width, height): (usize, u
 impl<C: DeepCost, E: CandidateEngine> Work<E> for ListedCosts<'_, C, u16> {
     #[inline(always)]
     fn run(self, _: E) {
-        // A copy: costs that are written might alias what is behind the reference.
-        let Self { candidates: &candidates, listed: (blocks, offsets), costs, .. } = self;
-        // Without this the compiler prepares for rows that are one sample apart, and does worse with others.
-        assert!(candidates.pitch() >= candidates.side());
-        for ((block, offset), to) in blocks.iter().zip(offsets).zip(costs) {
-            *to = cost::<C>((candidates.block(*block), candidates.at(*offset)), &candidates);
+        let Self { candidates, listed, costs, .. } = self;
+        // Constants for the most frequent sides.
+        match candidates.side() {
+            8 => costs_of_side::<C>(candidates, 8, listed, costs),
+            16 => costs_of_side::<C>(candidates, 16, listed, costs),
+            side => costs_of_side::<C>(candidates, side, listed, costs),
         }
+    }
+}
+
+/// Writes the cost of each of the candidates listed, of `side` samples an axis.
+#[inline(always)]
+fn costs_of_side<C: DeepCost>(
+    candidates: &Candidates<'_, u16>,
+    side: usize,
+    (blocks, offsets): Listed<'_>,
+    costs: &mut [u32],
+) {
+    // A copy: costs that are written might alias what is behind the reference.
+    let candidates = *candidates;
+    // Without this the compiler prepares for rows that are one sample apart, and does worse with others.
+    assert!(candidates.pitch() >= side);
+    for ((block, offset), to) in blocks.iter().zip(offsets).zip(costs) {
+        *to = cost::<C>((candidates.block(*block), candidates.at(*offset)), side, candidates.pitch());
     }
 }
 
 /// The cost of a candidate, given its block's samples and its own.
 #[inline(always)]
-fn cost<C: DeepCost>((c, r): (&[u16], &[u16]), candidates: &Candidates<'_, u16>) -> u32 {
-    let (side, pitch) = (candidates.side(), candidates.pitch());
+fn cost<C: DeepCost>((c, r): (&[u16], &[u16]), side: usize, pitch: usize) -> u32 {
     if side == PART {
         return C::of_rows::<PART, PART>(c, r, pitch);
     }

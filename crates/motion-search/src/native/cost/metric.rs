@@ -7,6 +7,7 @@ use crate::native::sample::SearchSample;
 #[cfg(target_arch = "aarch64")]
 use motion_base::simd::neon::Neon;
 use motion_base::simd::portable::Portable;
+use motion_base::simd::proven::{Compared, Proof};
 use motion_base::simd::register::{Register, WIDE};
 #[cfg(target_arch = "x86_64")]
 use motion_base::simd::sse2::Sse2;
@@ -176,10 +177,7 @@ impl<E: CandidateEngine> Work<E> for ListedCosts<'_, Ssd> {
 /// A metric of eight-bit samples, computed in registers.
 pub trait RegisterCost: Cost<Sample = u8> {
     /// `sums` plus the costs of the samples of `c` and `r`.
-    ///
-    /// # Safety
-    /// The CPU must have the instructions of `R`.
-    unsafe fn add<R: Register>(sums: R, c: R, r: R) -> R;
+    fn add<R: Register>(sums: Compared<R>, c: Compared<R>, r: Compared<R>) -> Compared<R>;
 }
 
 /// The sum of absolute differences. That of more than 16 × 16 samples may exceed its `Value`: such bounds are the
@@ -200,9 +198,8 @@ impl Cost for Sad {
 
 impl RegisterCost for Sad {
     #[inline(always)]
-    unsafe fn add<R: Register>(sums: R, c: R, r: R) -> R {
-        // SAFETY: the caller's promise.
-        unsafe { R::add_differences(sums, c, r) }
+    fn add<R: Register>(sums: Compared<R>, c: Compared<R>, r: Compared<R>) -> Compared<R> {
+        sums.plus_differences(c, r)
     }
 }
 
@@ -223,51 +220,42 @@ impl Cost for Ssd {
 
 impl RegisterCost for Ssd {
     #[inline(always)]
-    unsafe fn add<R: Register>(sums: R, c: R, r: R) -> R {
-        // SAFETY: the caller's promise.
-        unsafe { R::add_squares(sums, c, r) }
+    fn add<R: Register>(sums: Compared<R>, c: Compared<R>, r: Compared<R>) -> Compared<R> {
+        sums.plus_squares(c, r)
     }
 }
 
 /// Writes the cost of each of the candidates listed, computed in the widest registers of the engine.
 #[inline(always)]
 fn register_costs<E: InstructionSet, C: RegisterCost>(
-    _: E,
+    engine: E,
     candidates: &Candidates<'_>,
     listed: Listed<'_>,
     costs: &mut [u32],
 ) {
-    // SAFETY: the engine proves that the CPU has the instructions.
-    unsafe { costs_in::<E::Register, C>(candidates, listed, costs) }
+    costs_in::<E::Register, C>(Proof::of(engine), candidates, listed, costs);
 }
 
 /// The same in the registers `R`.
-///
-/// # Safety
-/// The CPU must have the instructions of `R`.
 #[inline(always)]
-pub unsafe fn costs_in<R: Register, C: RegisterCost>(
+pub fn costs_in<R: Register, C: RegisterCost>(
+    proof: Proof<R>,
     candidates: &Candidates<'_>,
     listed: Listed<'_>,
     costs: &mut [u32],
 ) {
-    // SAFETY: the caller's promise, and a side of samples that the candidates have.
-    unsafe {
-        // Constants for the most frequent sides.
-        match candidates.side() {
-            8 => costs_of_side::<R, C>(candidates, 8, listed, costs),
-            16 => costs_of_side::<R, C>(candidates, 16, listed, costs),
-            side => costs_of_side::<R, C>(candidates, side, listed, costs),
-        }
+    // Constants for the most frequent sides.
+    match candidates.side() {
+        8 => costs_of_side::<R, C>(proof, candidates, 8, listed, costs),
+        16 => costs_of_side::<R, C>(proof, candidates, 16, listed, costs),
+        side => costs_of_side::<R, C>(proof, candidates, side, listed, costs),
     }
 }
 
-/// The same for blocks of `side` samples.
-///
-/// # Safety
-/// The CPU must have the instructions of `R`, and `side` must be that of the candidates.
+/// The same for blocks of `side` samples, the side of the candidates.
 #[inline(always)]
-unsafe fn costs_of_side<R: Register, C: RegisterCost>(
+fn costs_of_side<R: Register, C: RegisterCost>(
+    proof: Proof<R>,
     candidates: &Candidates<'_>,
     side: usize,
     (blocks, offsets): Listed<'_>,
@@ -275,63 +263,61 @@ unsafe fn costs_of_side<R: Register, C: RegisterCost>(
 ) {
     // A copy: costs that are written might alias what is behind the reference.
     let candidates = *candidates;
+    assert!(side == candidates.side());
     let (mut samples, mut of) = (candidates.block(0), 0);
     for ((block, offset), cost) in blocks.iter().zip(offsets).zip(costs) {
         if *block != of {
             (samples, of) = (candidates.block(*block), *block);
         }
         let (pair, pitch) = ([samples, candidates.at(*offset)], candidates.pitch());
-        // SAFETY: the caller's promise. Both slices have the samples to the end of a square of the side, and the strips
-        // lie side by side in it.
+        let (mut wide, mut narrow, mut x) = (proof.zero(), proof.narrow().zero(), 0);
+        // SAFETY: both slices have the samples to the end of a square of the side, and the strips lie side by side in it.
         unsafe {
-            let (mut wide, mut narrow, mut x) = (R::zero(), R::Narrow::zero(), 0);
             while x + 16 <= side {
-                wide = add_strip::<R, C, 16>(wide, pair, x, side, pitch);
+                wide = add_strip::<R, C, 16>(proof, wide, pair, x, side, pitch);
                 x += 16;
             }
             if x + 8 <= side {
-                narrow = add_strip::<R::Narrow, C, 8>(narrow, pair, x, side, pitch);
+                narrow = add_strip::<R::Narrow, C, 8>(proof.narrow(), narrow, pair, x, side, pitch);
                 x += 8;
             }
             if x < side {
-                narrow = add_strip::<R::Narrow, C, 4>(narrow, pair, x, side, pitch);
+                narrow = add_strip::<R::Narrow, C, 4>(proof.narrow(), narrow, pair, x, side, pitch);
             }
-            *cost = total(wide) + total(narrow);
         }
+        *cost = total(proof, wide) + total(proof.narrow(), narrow);
     }
 }
 
 /// `sums` plus the cost of `W` columns of a square of `side` samples, from column `x` on.
 ///
 /// # Safety
-/// The CPU must have the instructions of `R`, and both slices the samples.
+/// Both slices must have the samples.
 #[inline(always)]
 unsafe fn add_strip<R: Register, C: RegisterCost, const W: usize>(
-    mut sums: R,
+    proof: Proof<R>,
+    mut sums: Compared<R>,
     [current, reference]: [&[u8]; 2],
     x: usize,
     side: usize,
     pitch: usize,
-) -> R {
+) -> Compared<R> {
     // A side is a multiple of the rows that are read at once: four at most.
     for y in (0..side).step_by(R::SAMPLES / W) {
         let start = y * pitch + x;
         // SAFETY: the caller's promise.
-        unsafe {
-            let c = R::load_rows::<W>(current.as_ptr().add(start), pitch);
-            let r = R::load_rows::<W>(reference.as_ptr().add(start), pitch);
-            sums = C::add(sums, c, r);
-        }
+        sums = unsafe {
+            let c = proof.load_rows::<W>(current.as_ptr().add(start), pitch);
+            let r = proof.load_rows::<W>(reference.as_ptr().add(start), pitch);
+            C::add(sums, c, r)
+        };
     }
     sums
 }
 
 /// The total of partial sums.
-///
-/// # Safety
-/// The CPU must have the instructions of `R`.
 #[inline(always)]
-unsafe fn total<R: Register>(sums: R) -> u32 {
-    // SAFETY: the caller's promise.
-    unsafe { R::totals([sums, R::zero(), R::zero(), R::zero()])[0] }
+fn total<R: Register>(proof: Proof<R>, sums: Compared<R>) -> u32 {
+    let zero = proof.zero();
+    Compared::totals([sums, zero, zero, zero])[0]
 }

@@ -3,9 +3,9 @@
 use std::arch::x86_64::*;
 
 use crate::native::candidates::{Candidates, Listed};
-use crate::native::elimination::bounds::{self, BlockParts, Quarters, bounds_of_groups};
+use crate::native::elimination::bounds::{self, Quarters};
 use crate::native::elimination::engine::EliminationEngine;
-use crate::native::elimination::sums::{GROUP, SumLevel, TILE};
+use crate::native::elimination::sums::{GROUP, TILE};
 use motion_base::simd::avx2::{Avx2, load, put};
 use motion_base::simd::instruction_set::by_functions;
 use motion_base::simd::register::WIDE;
@@ -26,7 +26,6 @@ impl EliminationEngine for Avx2 {
     }
 
     by_functions! {
-        fn bounds(self, parts: &BlockParts, level: &SumLevel, listed: Listed<'_>, to: &mut [[u16; GROUP]]);
         fn sads_of_groups(self, candidates: &Candidates<'_>, listed: Listed<'_>, costs: &mut [[u16; GROUP]]);
         fn bound_area<const N: usize>(self, quarters: &Quarters<'_>, bounds: &mut [u16]) -> u16;
         fn across<const SIDE: usize>(self, samples: &[u8; 64]) -> Sums;
@@ -170,14 +169,6 @@ fn absent(columns: usize, first: usize) -> __m256i {
 #[inline]
 fn least_of(sums: __m128i) -> u16 {
     _mm_extract_epi16::<0>(_mm_minpos_epu16(sums)) as u16
-}
-
-/// [`EliminationEngine::bounds`], in a function of its own, which keeps the registers of its callers free.
-#[target_feature(enable = "avx2")]
-#[inline(never)]
-fn bounds(parts: &BlockParts, level: &SumLevel, listed: Listed<'_>, bounds: &mut [[u16; GROUP]]) {
-    // SAFETY: the instructions are enabled for this function.
-    unsafe { bounds_of_groups::<Sums>(parts, level, listed, bounds) };
 }
 
 /// The distance of the sum of the block's part from the range.

@@ -3,9 +3,9 @@
 use std::arch::x86_64::*;
 
 use crate::native::candidates::{Candidates, Listed};
-use crate::native::elimination::bounds::{BlockParts, Quarters, bounds_of_groups};
+use crate::native::elimination::bounds::Quarters;
 use crate::native::elimination::engine::EliminationEngine;
-use crate::native::elimination::sums::{GROUP, SumLevel, TILE};
+use crate::native::elimination::sums::{GROUP, TILE};
 use motion_base::simd::avx512::Avx512;
 use motion_base::simd::instruction_set::by_functions;
 use motion_base::simd::register::WIDE;
@@ -17,7 +17,6 @@ impl EliminationEngine for Avx512 {
     }
 
     by_functions! {
-        fn bounds(self, parts: &BlockParts, level: &SumLevel, listed: Listed<'_>, to: &mut [[u16; GROUP]]);
         fn sads_of_groups(self, candidates: &Candidates<'_>, listed: Listed<'_>, costs: &mut [[u16; GROUP]]);
         fn across<const SIDE: usize>(self, samples: &[u8; 64]) -> __m512i;
         fn store_tiles(self, rows: [__m512i; 4], tiles: &mut [u16; 4 * WIDE]);
@@ -84,14 +83,6 @@ fn sads_of_groups(candidates: &Candidates<'_>, (blocks, offsets): Listed<'_>, co
         // SAFETY: a group's costs are as large as a register, and every bit pattern is one.
         unsafe { _mm512_storeu_si512(costs.as_mut_ptr().cast(), sums) };
     }
-}
-
-/// [`EliminationEngine::bounds`], in a function of its own, which keeps the registers of its callers free.
-#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
-#[inline(never)]
-fn bounds(parts: &BlockParts, level: &SumLevel, listed: Listed<'_>, bounds: &mut [[u16; GROUP]]) {
-    // SAFETY: the instructions are enabled for this function.
-    unsafe { bounds_of_groups::<__m512i>(parts, level, listed, bounds) };
 }
 
 /// [`EliminationEngine::across`], by `vdbpsadbw` with zeros.

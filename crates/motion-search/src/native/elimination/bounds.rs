@@ -5,7 +5,7 @@ use crate::native::cost::CostValue;
 use crate::native::elimination::sums::{GROUP, ReferenceSums, SumLevel};
 use crate::native::sample::SearchSample;
 use motion_base::simd::InstructionSet;
-use motion_base::simd::register::WideRegister;
+use motion_base::simd::proven::Wide;
 
 /// The most parts that a block has: 4 × 4 samples of 60 × 60.
 const MOST_PARTS: usize = 225;
@@ -77,43 +77,36 @@ pub fn bound_area<S: SearchSample, B: CostValue, const N: usize>(
 }
 
 /// Writes the bounds of the SAD of the candidates of the groups listed, by where their sums are in `level`.
-///
-/// # Safety
-/// The CPU must have the instructions of `S`.
 #[inline(always)]
-pub unsafe fn bounds_of_groups<S: WideRegister>(
+pub fn bounds_of_groups<E: InstructionSet>(
+    engine: E,
     parts: &BlockParts,
     level: &SumLevel,
     listed: Listed<'_>,
     bounds: &mut [[u16; GROUP]],
 ) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        match (parts.count, parts.are_small()) {
-            (4, true) => bounds_by::<S, 4, true>(parts, level, listed, bounds),
-            (4, false) => bounds_by::<S, 4, false>(parts, level, listed, bounds),
-            (16, true) => bounds_by::<S, 16, true>(parts, level, listed, bounds),
-            (16, false) => bounds_by::<S, 16, false>(parts, level, listed, bounds),
-            _ => {
-                for ((block, start), bounds) in listed.0.iter().zip(listed.1).zip(bounds) {
-                    let mut sums = S::all(0);
-                    for (of_block, step) in parts.of_block(usize::from(*block)).iter().zip(&parts.steps) {
-                        let group = level.group(*start as usize + step);
-                        sums = sums.plus_differences::<false>(group, *of_block);
-                    }
-                    sums.store(bounds);
+    match (parts.count, parts.are_small()) {
+        (4, true) => bounds_by::<E, 4, true>(engine, parts, level, listed, bounds),
+        (4, false) => bounds_by::<E, 4, false>(engine, parts, level, listed, bounds),
+        (16, true) => bounds_by::<E, 16, true>(engine, parts, level, listed, bounds),
+        (16, false) => bounds_by::<E, 16, false>(engine, parts, level, listed, bounds),
+        _ => {
+            for ((block, start), bounds) in listed.0.iter().zip(listed.1).zip(bounds) {
+                let mut sums = Wide::all(engine, 0);
+                for (of_block, step) in parts.of_block(usize::from(*block)).iter().zip(&parts.steps) {
+                    let group = level.group(*start as usize + step);
+                    sums = sums.plus_differences::<false>(group, *of_block);
                 }
+                sums.store(bounds);
             }
         }
     }
 }
 
 /// The same by `N` parts, which are [`BlockParts::are_small`] where `SMALL`.
-///
-/// # Safety
-/// The CPU must have the instructions of `S`.
 #[inline(always)]
-unsafe fn bounds_by<S: WideRegister, const N: usize, const SMALL: bool>(
+fn bounds_by<E: InstructionSet, const N: usize, const SMALL: bool>(
+    engine: E,
     parts: &BlockParts,
     level: &SumLevel,
     (blocks, starts): Listed<'_>,
@@ -124,15 +117,14 @@ unsafe fn bounds_by<S: WideRegister, const N: usize, const SMALL: bool>(
         let of_block: &[u16; N] = parts.of_block(usize::from(*block)).first_chunk().expect("N");
         // The last step is the largest.
         let groups = level.groups(*start as usize, steps[N - 1]).as_ptr();
-        // SAFETY: a group's sums are there at each step up to the last; for the rest, the caller's promise.
-        unsafe {
-            let mut sums = S::all(0);
-            for (of_block, step) in of_block.iter().zip(steps) {
-                debug_assert!(*step <= steps[N - 1]);
-                sums = sums.plus_differences::<SMALL>(&*groups.add(*step).cast(), *of_block);
-            }
-            sums.store(bounds);
+        let mut sums = Wide::all(engine, 0);
+        for (of_block, step) in of_block.iter().zip(steps) {
+            debug_assert!(*step <= steps[N - 1]);
+            // SAFETY: a group's sums are there at each step up to the last.
+            let group = unsafe { &*groups.add(*step).cast() };
+            sums = sums.plus_differences::<SMALL>(group, *of_block);
         }
+        sums.store(bounds);
     }
 }
 

@@ -12,7 +12,8 @@ use motion_base::simd::Work;
 #[cfg(target_arch = "aarch64")]
 use motion_base::simd::neon::Neon;
 use motion_base::simd::portable::Portable;
-use motion_base::simd::register::{WIDE, WideRegister};
+use motion_base::simd::proven::Wide;
+use motion_base::simd::register::WIDE;
 #[cfg(target_arch = "x86_64")]
 use motion_base::simd::sse2::Sse2;
 
@@ -34,13 +35,6 @@ pub trait EliminationEngine: TileEngine {
         unreachable!("worth_a_group is None")
     }
 
-    /// [`Bound::bounds_of_groups`] of 16 bits. A function of its own, as it is much code with several callers.
-    #[inline(never)]
-    fn bounds(self, parts: &BlockParts, level: &SumLevel, listed: Listed<'_>, bounds: &mut [[u16; GROUP]]) {
-        // SAFETY: the engine proves that the CPU has the instructions.
-        unsafe { bounds::bounds_of_groups::<Self::Wide>(parts, level, listed, bounds) };
-    }
-
     /// [`bounds::bound_area`] in 16 bits; `N` is 8, 16 or 32.
     #[inline(always)]
     fn bound_area<const N: usize>(self, quarters: &Quarters<'_>, bounds: &mut [u16]) -> u16 {
@@ -57,15 +51,15 @@ pub trait EliminationEngine: TileEngine {
                 sums[x] += u16::from(samples[x + i]);
             }
         }
-        // SAFETY: the engine proves that the CPU has the instructions.
-        unsafe { Self::Wide::load(&sums) }
+        let [sums] = Wide::registers([Wide::load(self, &sums)]);
+        sums
     }
 
     /// Writes four rows of 32 positions as eight tiles of 4 × 4, each row by row.
     #[inline(never)]
     fn store_tiles(self, rows: [Self::Wide; 4], tiles: &mut [u16; 4 * WIDE]) {
         for (y, row) in rows.into_iter().enumerate() {
-            let row = numbers(row);
+            let row = numbers(self, row);
             for x in 0..WIDE {
                 tiles[x / 4 * 16 + y * 4 + x % 4] = row[x];
             }
@@ -75,10 +69,10 @@ pub trait EliminationEngine: TileEngine {
     /// The least and the largest number of each 8 columns of four rows.
     #[inline(never)]
     fn extremes(self, rows: [Self::Wide; 4]) -> [[u16; GROUPS]; 2] {
-        let mut least = numbers(rows[0]);
+        let mut least = numbers(self, rows[0]);
         let mut most = least;
         for row in &rows[1..] {
-            let row = numbers(*row);
+            let row = numbers(self, *row);
             for x in 0..WIDE {
                 (least[x], most[x]) = (least[x].min(row[x]), most[x].max(row[x]));
             }
@@ -90,12 +84,11 @@ pub trait EliminationEngine: TileEngine {
     }
 }
 
-/// The numbers of a register that an engine has.
+/// The numbers of a register.
 #[inline(always)]
-fn numbers<R: WideRegister>(register: R) -> [u16; WIDE] {
+fn numbers<E: EliminationEngine>(engine: E, register: E::Wide) -> [u16; WIDE] {
     let mut numbers = [0; WIDE];
-    // SAFETY: the register exists, so that the CPU has its instructions.
-    unsafe { register.store(&mut numbers) };
+    Wide::of(engine, register).store(&mut numbers);
     numbers
 }
 
@@ -129,11 +122,11 @@ impl Bound for u16 {
     #[inline(always)]
     fn bounds_of_groups<S: SearchSample, E: EliminationEngine>(
         engine: E,
-        (parts, level): (&BlockParts, &SumLevel),
+        parts: (&BlockParts, &SumLevel),
         listed: Listed<'_>,
         bounds: &mut [[u16; GROUP]],
     ) {
-        engine.bounds(parts, level, listed, bounds);
+        engine.run(DifferenceBounds { parts, listed, bounds });
     }
 
     #[inline(always)]
@@ -169,7 +162,22 @@ impl Bound for u32 {
     }
 }
 
-/// [`Bound::bounds_of_groups`] of 32 bits, compiled by itself as those of 16 bits.
+/// [`Bound::bounds_of_groups`] of 16 bits. It is compiled by itself, as it is much code with several callers.
+struct DifferenceBounds<'a> {
+    parts: (&'a BlockParts, &'a SumLevel),
+    listed: Listed<'a>,
+    bounds: &'a mut [[u16; GROUP]],
+}
+
+impl<E: EliminationEngine> Work<E> for DifferenceBounds<'_> {
+    #[inline(always)]
+    fn run(self, engine: E) {
+        let Self { parts: (parts, level), listed, bounds } = self;
+        bounds::bounds_of_groups(engine, parts, level, listed, bounds);
+    }
+}
+
+/// The same of 32 bits.
 struct SquareBounds<'a, S> {
     parts: (&'a BlockParts, &'a SumLevel),
     listed: Listed<'a>,

@@ -10,7 +10,8 @@ use crate::native::elimination::sums::{
 use crate::native::plane::Plane;
 use crate::native::sample::SearchSample;
 use motion_base::memory::numbers_mut;
-use motion_base::simd::register::{WIDE, WideRegister};
+use motion_base::simd::proven::Wide;
+use motion_base::simd::register::WIDE;
 use motion_base::simd::{Instructions, Work};
 
 /// Rows of tiles that are summed at a time: the more, the fewer samples are summed twice, above and below.
@@ -137,7 +138,7 @@ impl StripSummation<'_> {
             engine.prefetch(samples, 2 * ROW_SAMPLES);
             samples.first_chunk().expect("the last strip of a row is left out")
         };
-        let mut sums = SlidingSums::<E::Wide, SIDE>::new(engine);
+        let mut sums = SlidingSums::<E, SIDE>::new(engine);
         (0..SIDE - 1).for_each(|y| _ = sums.next(engine, row(y)));
         for index in 0..self.sums.len() / (TILE * pitch) {
             let first = index * TILE + SIDE - 1;
@@ -155,10 +156,11 @@ impl StripSummation<'_> {
         &mut self,
         engine: E,
         (strip, index): (usize, usize),
-        tile_row: [E::Wide; TILE],
+        tile_row: [Wide<E>; TILE],
     ) {
         let pitch = self.plane.layout().pitch;
         let tiles = &mut self.sums[(index * pitch + strip * STRIP) * TILE..];
+        let tile_row = Wide::registers(tile_row);
         engine.store_tiles(tile_row, tiles.first_chunk_mut().expect("the last strip is left out"));
         if let Some([least, most]) = &mut self.even {
             let at = index * (pitch / ACROSS) + strip * GROUPS;
@@ -180,7 +182,7 @@ impl StripSummation<'_> {
             u16::prefetch(engine, samples, 2 * ROW_SAMPLES);
             samples.first_chunk().expect("the last strip of a row is left out")
         };
-        let [mut upper, mut rest] = [SlidingSums::<E::Wide, SIDE>::new(engine); 2];
+        let [mut upper, mut rest] = [SlidingSums::<E, SIDE>::new(engine); 2];
         // Rows are split well before they are read: a load that spans two stores waits for both to reach the cache.
         let mut split_rows = [[[0; ROW_SAMPLES]; 2]; 2];
         split_rows[0] = split(row(0), lower);
@@ -190,23 +192,19 @@ impl StripSummation<'_> {
             rest.next(engine, &split_rows[y % 2][1]);
         }
         for index in 0..self.sums.len() / (TILE * pitch) {
-            // SAFETY: the engine proves that the CPU has the instructions.
-            let mut tile_row = [unsafe { E::Wide::all(0) }; TILE];
+            let mut tile_row = [Wide::all(engine, 0); TILE];
             for (y, positions) in tile_row.iter_mut().enumerate() {
                 let y = index * TILE + y + SIDE - 1;
                 split_rows[(y + 1) % 2] = split(row(y + 1), lower);
                 let of_upper = upper.next(engine, &split_rows[y % 2][0]);
                 let of_rest = rest.next(engine, &split_rows[y % 2][1]);
                 let [mut sums, mut carried] = [[0; STRIP]; 2];
-                // SAFETY: as above. The difference from zero is the sum itself.
-                unsafe {
-                    of_upper.store(&mut sums);
-                    of_rest.store(&mut carried);
-                    for x in 0..STRIP {
-                        sums[x] += carried[x] >> lower;
-                    }
-                    *positions = positions.plus_differences::<false>(&sums, 0);
+                of_upper.store(&mut sums);
+                of_rest.store(&mut carried);
+                for x in 0..STRIP {
+                    sums[x] += carried[x] >> lower;
                 }
+                *positions = Wide::load(engine, &sums);
             }
             self.store(engine, (strip, index), tile_row);
         }
@@ -226,26 +224,24 @@ fn split(row: &[u16; ROW_SAMPLES], lower: u32) -> [[u8; ROW_SAMPLES]; 2] {
 
 /// The sums of squares of `SIDE` samples, row by row down a strip.
 #[derive(Clone, Copy)]
-struct SlidingSums<R, const SIDE: usize> {
+struct SlidingSums<E: EliminationEngine, const SIDE: usize> {
     /// The rows that are summed, and the one of them that is replaced next.
-    rows: [R; SIDE],
+    rows: [Wide<E>; SIDE],
     oldest: usize,
-    sums: R,
+    sums: Wide<E>,
 }
 
-impl<R: WideRegister, const SIDE: usize> SlidingSums<R, SIDE> {
+impl<E: EliminationEngine, const SIDE: usize> SlidingSums<E, SIDE> {
     #[inline(always)]
-    fn new<E: EliminationEngine<Wide = R>>(_: E) -> Self {
-        // SAFETY: the engine proves that the CPU has the instructions.
-        unsafe { Self { rows: [R::all(0); SIDE], oldest: 0, sums: R::all(0) } }
+    fn new(engine: E) -> Self {
+        Self { rows: [Wide::all(engine, 0); SIDE], oldest: 0, sums: Wide::all(engine, 0) }
     }
 
     /// The sums from the last rows and `row`, the next one, on.
     #[inline(always)]
-    fn next<E: EliminationEngine<Wide = R>>(&mut self, engine: E, row: &[u8; ROW_SAMPLES]) -> R {
-        let (oldest, next) = (&mut self.rows[self.oldest], engine.across::<SIDE>(row));
-        // SAFETY: the engine proves that the CPU has the instructions.
-        self.sums = unsafe { self.sums.plus(next).minus(*oldest) };
+    fn next(&mut self, engine: E, row: &[u8; ROW_SAMPLES]) -> Wide<E> {
+        let (oldest, next) = (&mut self.rows[self.oldest], Wide::of(engine, engine.across::<SIDE>(row)));
+        self.sums = self.sums.plus(next).minus(*oldest);
         *oldest = next;
         self.oldest = (self.oldest + 1) % SIDE;
         self.sums

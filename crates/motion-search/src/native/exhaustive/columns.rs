@@ -5,6 +5,7 @@ use crate::native::cost::{CostValue, RegisterCost};
 use crate::native::exhaustive::tile::{COLUMNS, PART, ROWS, TileCosts, TileTask};
 use motion_base::memory::Aligned;
 use motion_base::simd::InstructionSet;
+use motion_base::simd::proven::{Compared, Proof};
 use motion_base::simd::register::Register;
 
 /// Where the cost of a candidate is written.
@@ -19,39 +20,34 @@ pub enum CostLayout {
 /// Writes the cost of every candidate of `task`.
 #[inline(always)]
 pub fn compare<E: InstructionSet, C: RegisterCost>(
-    _: E,
+    engine: E,
     task: &TileTask<'_>,
     layout: CostLayout,
     costs: &mut TileCosts<C::Value>,
 ) {
-    // SAFETY: the engine proves that the CPU has the instructions. Rows of 12 samples are 16 apart.
-    unsafe {
-        match task.width() {
-            4 => compare_rows::<E::Register, C, 4, 4>(task, layout, costs),
-            8 => compare_rows::<E::Register, C, 8, 8>(task, layout, costs),
-            12 => compare_rows::<E::Register, C, 12, 16>(task, layout, costs),
-            _ => compare_rows::<E::Register, C, 16, 16>(task, layout, costs),
-        }
+    let proof = Proof::of(engine);
+    match task.width() {
+        4 => compare_rows::<E::Register, C, 4, 4>(proof, task, layout, costs),
+        8 => compare_rows::<E::Register, C, 8, 8>(proof, task, layout, costs),
+        // The rows are 16 apart.
+        12 => compare_rows::<E::Register, C, 12, 16>(proof, task, layout, costs),
+        _ => compare_rows::<E::Register, C, 16, 16>(proof, task, layout, costs),
     }
 }
 
 /// The same with rows of `W` samples, which begin `S` apart in a column.
-///
-/// # Safety
-/// The CPU must have the instructions of `R`.
 #[inline(always)]
-unsafe fn compare_rows<R: Register, C: RegisterCost, const W: usize, const S: usize>(
+fn compare_rows<R: Register, C: RegisterCost, const W: usize, const S: usize>(
+    proof: Proof<R>,
     task: &TileTask<'_>,
     layout: CostLayout,
     costs: &mut TileCosts<C::Value>,
 ) {
-    // SAFETY: by the caller's promise, and a part has a multiple of four rows, each of at least four samples.
-    unsafe {
-        if (S * task.height()).is_multiple_of(R::SAMPLES) {
-            compare_registers::<R, C, W, S>(task, layout, costs);
-        } else {
-            compare_registers::<R::Narrow, C, W, S>(task, layout, costs);
-        }
+    // A part has a multiple of four rows, each of at least four samples.
+    if (S * task.height()).is_multiple_of(R::SAMPLES) {
+        compare_registers::<R, C, W, S>(proof, task, layout, costs);
+    } else {
+        compare_registers::<R::Narrow, C, W, S>(proof.narrow(), task, layout, costs);
     }
 }
 
@@ -64,12 +60,10 @@ fn pack<const W: usize, const S: usize>(packed: &mut [u8], samples: &[u8], pitch
     }
 }
 
-/// The same with a part of whole registers.
-///
-/// # Safety
-/// As [`compare_rows`], and `S * task.height()` must be a multiple of the register's samples.
+/// The same with a part of whole registers: `S * task.height()` is a multiple of their samples.
 #[inline(always)]
-unsafe fn compare_registers<R: Register, C: RegisterCost, const W: usize, const S: usize>(
+fn compare_registers<R: Register, C: RegisterCost, const W: usize, const S: usize>(
+    proof: Proof<R>,
     task: &TileTask<'_>,
     layout: CostLayout,
     costs: &mut TileCosts<C::Value>,
@@ -82,22 +76,16 @@ unsafe fn compare_registers<R: Register, C: RegisterCost, const W: usize, const 
         let rows = task.height() + task.rows() - 1;
         pack::<W, S>(&mut column.0, &task.reference()[u..], task.pitch(), rows);
         for v in (0..task.rows()).step_by(4) {
-            // SAFETY: the registers end at S * height samples of at most 16 * PART, and from
-            // S * (v + 3) on, as v + 3 is less than ROWS, within 16 * (PART + ROWS).
-            let totals = unsafe {
-                let mut sums = [R::zero(); 4];
-                let mut start = 0;
-                while start < S * task.height() {
-                    let c = R::load(part.0.as_ptr().add(start));
-                    for (i, sum) in sums.iter_mut().enumerate() {
-                        let r = R::load(column.0.as_ptr().add(S * (v + i) + start));
-                        *sum = C::add(*sum, c, r);
-                    }
-                    start += R::SAMPLES;
+            let mut sums = [proof.zero(); 4];
+            let mut start = 0;
+            while start < S * task.height() {
+                let c = proof.load(&part.0[start..]);
+                for (i, sum) in sums.iter_mut().enumerate() {
+                    *sum = C::add(*sum, c, proof.load(&column.0[S * (v + i) + start..]));
                 }
-                R::totals(sums)
-            };
-            for (i, total) in totals.into_iter().enumerate() {
+                start += R::SAMPLES;
+            }
+            for (i, total) in Compared::totals(sums).into_iter().enumerate() {
                 let (row, column) = match layout {
                     CostLayout::Tile => (v + i, u),
                     CostLayout::Transposed => (u, v + i),

@@ -3,7 +3,8 @@
 use crate::native::cost::{DeepCost, joined, of_part, square};
 use crate::native::exhaustive::tile::{COLUMNS, PART, ROWS, TileCosts, TileTask};
 use motion_base::simd::InstructionSet;
-use motion_base::simd::register::{WIDE, WideRegister};
+use motion_base::simd::proven::Wide;
+use motion_base::simd::register::WIDE;
 
 /// Samples of a row of candidates that one row of a part is compared with.
 const CANDIDATE_ROW: usize = COLUMNS + PART;
@@ -20,41 +21,32 @@ const DEEPEST_BAND: usize = 3;
 
 /// Sums of 16 bits: of samples, wrapping, and of their upper eight bits, of up to 256 samples.
 #[derive(Clone, Copy)]
-struct SplitSums<D> {
-    all: D,
-    upper: D,
+struct SplitSums<E: InstructionSet> {
+    all: Wide<E>,
+    upper: Wide<E>,
 }
 
-impl<D: WideRegister> SplitSums<D> {
-    /// # Safety
-    /// The CPU must have the instructions of `D`, here and below.
+impl<E: InstructionSet> SplitSums<E> {
     #[inline(always)]
-    unsafe fn zero() -> Self {
-        // SAFETY: the caller's promise.
-        unsafe { Self { all: D::all(0), upper: D::all(0) } }
+    fn zero(engine: E) -> Self {
+        Self { all: Wide::all(engine, 0), upper: Wide::all(engine, 0) }
     }
 
     /// Adds a sample each; the upper bits only where `UPPER`.
     #[inline(always)]
-    unsafe fn add<const UPPER: bool>(&mut self, samples: D) {
-        // SAFETY: the caller's promise.
-        unsafe {
-            self.all = self.all.plus(samples);
-            if UPPER {
-                self.upper = self.upper.plus(samples.upper());
-            }
+    fn add<const UPPER: bool>(&mut self, samples: Wide<E>) {
+        self.all = self.all.plus(samples);
+        if UPPER {
+            self.upper = self.upper.plus(samples.upper());
         }
     }
 
     /// The sums as numbers: the wrapping ones, and those of the upper bits.
     #[inline(always)]
-    unsafe fn store(self) -> [[u16; WIDE]; 2] {
+    fn store(self) -> [[u16; WIDE]; 2] {
         let mut sums = [[0; WIDE]; 2];
-        // SAFETY: the caller's promise.
-        unsafe {
-            self.all.store(&mut sums[0]);
-            self.upper.store(&mut sums[1]);
-        }
+        self.all.store(&mut sums[0]);
+        self.upper.store(&mut sums[1]);
         sums
     }
 }
@@ -72,22 +64,17 @@ pub fn sad_tile<E: InstructionSet, const TERMS: usize>(
     const { assert!(COLUMNS == WIDE) };
     // The sums of the width of the part, of all rows above each row.
     let mut rows = [[[0; WIDE]; 2]; PART + ROWS];
-    // SAFETY: the engine proves that the CPU has the instructions.
-    let mut sums = unsafe { SplitSums::<E::Wide>::zero() };
+    let mut sums = SplitSums::zero(engine);
     for (k, above) in rows[1..task.height() + task.rows()].iter_mut().enumerate() {
         let row = row::<CANDIDATE_ROW>(task.reference(), k * task.pitch());
         for x in 0..task.width() {
             let samples = row[x % PART..].first_chunk().expect("a row of CANDIDATE_ROW");
-            // SAFETY: as above.
-            unsafe {
-                match TERMS {
-                    1 => sums.add::<true>(E::Wide::load(samples)),
-                    _ => sums.add::<false>(E::Wide::load(samples)),
-                }
+            match TERMS {
+                1 => sums.add::<true>(Wide::load(engine, samples)),
+                _ => sums.add::<false>(Wide::load(engine, samples)),
             }
         }
-        // SAFETY: as above.
-        *above = unsafe { sums.store() };
+        *above = sums.store();
     }
     let (mut v, costs) = (0, &mut costs[..task.rows()]);
     while v < costs.len() {
@@ -105,7 +92,7 @@ pub fn sad_tile<E: InstructionSet, const TERMS: usize>(
 /// part, of all rows of samples above each row. Returns `V`.
 #[inline(always)]
 fn sads_of_band<E: InstructionSet, const TERMS: usize, const V: usize>(
-    _: E,
+    engine: E,
     task: &TileTask<'_, u16>,
     first: usize,
     rows: &[[[u16; WIDE]; 2]],
@@ -118,8 +105,7 @@ fn sads_of_band<E: InstructionSet, const TERMS: usize, const V: usize>(
     for start in (0..task.height()).step_by(at_once) {
         let end = task.height().min(start + at_once);
         let mut current = 0_u32;
-        // SAFETY: the engine proves that the CPU has the instructions, here and below.
-        let mut sums = [unsafe { SplitSums::<E::Wide>::zero() }; V];
+        let mut sums = [SplitSums::zero(engine); V];
         for k in start..end {
             let mut of_candidates = [row::<CANDIDATE_ROW>(task.reference(), 0); V];
             for (v, of_candidate) in of_candidates.iter_mut().enumerate() {
@@ -128,24 +114,19 @@ fn sads_of_band<E: InstructionSet, const TERMS: usize, const V: usize>(
             let of_part = &task.current()[k * task.pitch()..][..task.width()];
             for (x, sample) in of_part.iter().enumerate() {
                 current += u32::from(*sample);
-                // SAFETY: as above.
-                unsafe {
-                    let sample = E::Wide::all(*sample);
-                    for v in 0..V {
-                        let samples =
-                            of_candidates[v][x % PART..].first_chunk().expect("a row of CANDIDATE_ROW");
-                        let larger = E::Wide::load(samples).largest(sample);
-                        match TERMS {
-                            1 => sums[v].add::<true>(larger),
-                            _ => sums[v].add::<false>(larger),
-                        }
+                let sample = Wide::all(engine, *sample);
+                for v in 0..V {
+                    let samples = of_candidates[v][x % PART..].first_chunk().expect("a row of CANDIDATE_ROW");
+                    let larger = Wide::load(engine, samples).largest(sample);
+                    match TERMS {
+                        1 => sums[v].add::<true>(larger),
+                        _ => sums[v].add::<false>(larger),
                     }
                 }
             }
         }
         for v in 0..V {
-            // SAFETY: as above.
-            let [all, upper] = unsafe { sums[v].store() };
+            let [all, upper] = sums[v].store();
             let [above, below] = [&rows[first + v + start], &rows[first + v + end]];
             for u in 0..COLUMNS {
                 let of_candidate = below[0][u].wrapping_sub(above[0][u]);

@@ -14,7 +14,7 @@ use std::time::Duration;
 use motion_search::estimator::{
     CostKind, CostKinds, Device as _, Frame, Output, Parameters, Slot, SubSample, Window, search,
 };
-use motion_search::native::{Level, Native};
+use motion_search::native::{InstructionSetName, Native};
 use motion_search::stages::{SearchedFrames, block_costs};
 use test_support::gstreamer::clips::luma;
 
@@ -39,19 +39,21 @@ fn main() -> Result<(), Box<dyn Error>> {
         eprintln!("usage: cargo bench -p motion-benches --bench costs -- CLIP...");
         return Ok(());
     }
-    let levels = env::var("LEVELS").unwrap_or_default();
+    let wanted = env::var("LEVELS").unwrap_or_default();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
     for clip in &clips {
         let frames = luma(Path::new(clip), FRAMES)?;
         let name = Path::new(clip).file_name().unwrap_or_default().to_string_lossy();
-        for level in Level::available().filter(|level| levels.is_empty() || levels.contains(level.name())) {
+        for instruction_set in
+            InstructionSetName::available().filter(|set| wanted.is_empty() || wanted.contains(set.name()))
+        {
             for sub_sample in [SubSample::None, SubSample::Quarter] {
                 let (searched, added) = pool
-                    .install(|| measure(&frames, level, sub_sample))
+                    .install(|| measure(&frames, instruction_set, sub_sample))
                     .map_err(|error| -> Box<dyn Error> { error })?;
                 let milliseconds = |time: Duration| 1e3 * time.as_secs_f64();
                 println!(
-                    "{name}, {level}, sub-sample {}: {:.2} ms",
+                    "{name}, {instruction_set}, sub-sample {}: {:.2} ms",
                     sub_sample.name(),
                     milliseconds(searched)
                 );
@@ -69,17 +71,17 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// The mean time of a search, and of each set of costs after it.
 fn measure(
     frames: &[Frame],
-    level: Level,
+    instruction_set: InstructionSetName,
     sub_sample: SubSample,
 ) -> Result<(Duration, [Duration; SETS.len()]), Box<dyn Error + Send + Sync>> {
     let first = frames.first().ok_or("no frames")?.view();
     let window = Window::symmetric(16, 16)?;
     let parameters = Parameters { sub_sample, ..Parameters::new(first.width(), first.height(), 16, window) };
-    let mut native = Native::with_level(parameters.clone(), level)?;
+    let mut native = Native::with_instruction_set(parameters.clone(), instruction_set)?;
     let mut stages = Vec::new();
     for kinds in SETS {
         let costs: CostKinds = kinds.iter().copied().collect();
-        stages.push(block_costs(&Parameters { costs, ..parameters.clone() }, level)?);
+        stages.push(block_costs(&Parameters { costs, ..parameters.clone() }, instruction_set)?);
     }
     let mut output = Output::new(parameters.grid().blocks());
     let mut times = (Duration::ZERO, [Duration::ZERO; SETS.len()]);

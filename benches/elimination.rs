@@ -14,7 +14,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use motion_search::estimator::{Device as _, Frame, Metric, Output, Parameters, Slot, Window, search};
-use motion_search::native::{Level, Native};
+use motion_search::native::{InstructionSetName, Native};
 use motion_search::tuning::Kernel;
 use test_support::gstreamer::clips::luma;
 
@@ -50,12 +50,14 @@ fn main() -> Result<(), Box<dyn Error>> {
             _ => Ok((clip, luma(Path::new(clip), FRAMES)?)),
         })
         .collect::<Result<Vec<_>, Box<dyn Error>>>()?;
-    let levels = env::var("LEVELS").unwrap_or_default();
+    let wanted = env::var("LEVELS").unwrap_or_default();
     let ranges = env::var("RANGES").unwrap_or("16,32,64".into());
     let block_size = env::var("BLOCK").map_or(Ok(16), |side| side.parse())?;
     let metric = if env::var("METRIC").is_ok_and(|name| name == "ssd") { Metric::Ssd } else { Metric::Sad };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
-    for level in Level::available().filter(|level| levels.is_empty() || levels.contains(level.name())) {
+    for instruction_set in
+        InstructionSetName::available().filter(|set| wanted.is_empty() || wanted.contains(set.name()))
+    {
         for range in ranges.split(',') {
             let window = Window::symmetric(range.parse()?, range.parse()?)?;
             let mut logarithms = Vec::new();
@@ -66,7 +68,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                     ..Parameters::new(first.width(), first.height(), block_size, window)
                 };
                 let [exhaustive, elimination] = pool
-                    .install(|| compare(&parameters, level, frames, name.as_str() == NOISE))
+                    .install(|| compare(&parameters, instruction_set, frames, name.as_str() == NOISE))
                     .map_err(|error| -> Box<dyn Error> { error })?;
                 let differences = (first.width() * first.height() * window.candidates()) as f64;
                 let rate = |time: Duration| differences / time.as_secs_f64() * 1e-9;
@@ -76,13 +78,13 @@ fn main() -> Result<(), Box<dyn Error>> {
                 }
                 let name = Path::new(name).file_name().unwrap_or_default().to_string_lossy();
                 println!(
-                    "{level:8} ±{range:4} {name:36} exhaustive {:7.1} G  elimination {:8.1} G  ratio {ratio:6.2}",
+                    "{instruction_set:8} ±{range:4} {name:36} exhaustive {:7.1} G  elimination {:8.1} G  ratio {ratio:6.2}",
                     rate(exhaustive),
                     rate(elimination),
                 );
             }
             let mean = (logarithms.iter().sum::<f64>() / logarithms.len().max(1) as f64).exp();
-            println!("{level:8} ±{range:4} {:36} geometric mean of the ratios {mean:21.2}", "");
+            println!("{instruction_set:8} ±{range:4} {:36} geometric mean of the ratios {mean:21.2}", "");
         }
     }
     Ok(())
@@ -92,13 +94,13 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// eliminated that would leave out the turns in which it was tried: all count then.
 fn compare(
     parameters: &Parameters,
-    level: Level,
+    instruction_set: InstructionSetName,
     frames: &[Frame],
     all_count: bool,
 ) -> Result<[Duration; 2], Box<dyn Error + Send + Sync>> {
     let mut natives = [
-        Native::with_kernel(parameters.clone(), Kernel::Exhaustive, level)?,
-        Native::with_kernel(parameters.clone(), Kernel::Elimination, level)?,
+        Native::with_kernel(parameters.clone(), Kernel::Exhaustive, instruction_set)?,
+        Native::with_kernel(parameters.clone(), Kernel::Elimination, instruction_set)?,
     ];
     let mut outputs = [0, 1].map(|_| Output::new(parameters.grid().blocks()));
     let mut times = [Duration::ZERO; 2];

@@ -17,7 +17,7 @@ use motion_search::estimator::{
     Algorithm, BlockHandle, Device, Frame, FrameSource, HostBlock, MotionVector, Output, Parameters, Quality,
     Slot, Window, search,
 };
-use motion_search::native::{Level, Native};
+use motion_search::native::{InstructionSetName, Native};
 use motion_search::session::Session;
 use motion_search::tuning::{Kernel, Tuning};
 use test_support::gstreamer::clips::luma;
@@ -63,15 +63,15 @@ fn main() -> Result<()> {
             };
             let title = format!("{clip}, {} x {}, {quality:?}", first.width(), first.height());
             let mut expected = None;
-            for level in Level::available() {
-                let mut native = Native::with_level(parameters.clone(), level)?;
+            for instruction_set in InstructionSetName::available() {
+                let mut native = Native::with_instruction_set(parameters.clone(), instruction_set)?;
                 check(&mut native, &frames, &mut expected)?;
                 if !is_wanted("native") {
                     continue;
                 }
                 let times = [&one, &all].map(|pool| pool.install(|| time_alone(&mut native, &frames)));
                 let [one, all] = times.map(|time| time.map(milliseconds));
-                println!("{title}: native {level}: {:.2} ms, all cores {:.2} ms", one?, all?);
+                println!("{title}: native {instruction_set}: {:.2} ms, all cores {:.2} ms", one?, all?);
             }
             for device in backend::devices() {
                 if device.selector == DeviceSelector::Native || !is_wanted(&device.name) {

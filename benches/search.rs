@@ -13,7 +13,7 @@ use std::time::Duration;
 use criterion::{BenchmarkId, Criterion, SamplingMode, Throughput, criterion_group, criterion_main};
 use motion_search::backend::{self, DeviceSelector};
 use motion_search::estimator::{Algorithm, Device, Metric, Output, Parameters, Slot, Window, search};
-use motion_search::native::{Level, Native};
+use motion_search::native::{InstructionSetName, Native};
 use motion_search::tuning::{Kernel, Tuning};
 use test_support::Scene;
 
@@ -96,11 +96,11 @@ fn skip(name: &str, error: &dyn std::error::Error) {
 }
 
 /// Every instruction set in a pool of `threads`.
-fn levels(group: &mut Group<'_>, task: &Task, threads: usize) {
+fn instruction_sets(group: &mut Group<'_>, task: &Task, threads: usize) {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a thread pool");
-    for level in Level::available() {
-        let name = format!("{level}, {threads} threads");
-        match Native::with_kernel(task.parameters.clone(), Kernel::Exhaustive, level) {
+    for instruction_set in InstructionSetName::available() {
+        let name = format!("{instruction_set}, {threads} threads");
+        match Native::with_kernel(task.parameters.clone(), Kernel::Exhaustive, instruction_set) {
             Ok(mut estimator) => measure(group, &name, task, &mut estimator, Some(&pool)),
             Err(error) => skip(&name, &error),
         }
@@ -113,7 +113,7 @@ fn native(c: &mut Criterion) {
     for (prefix, window) in [("native", window(16, 16)), ("native-32", window(16, 15))] {
         groups(c, prefix, window, |group, task| {
             for threads in [1, cores] {
-                levels(group, task, threads);
+                instruction_sets(group, task, threads);
             }
         });
     }
@@ -126,7 +126,7 @@ fn native_blocks(c: &mut Criterion) {
         for metric in [Metric::Sad, Metric::Ssd] {
             task.parameters = Parameters { block_size, metric, ..task.parameters };
             let mut group = group(c, format!("native-blocks/{block_size} {}", metric.name()), &task);
-            levels(&mut group, &task, 1);
+            instruction_sets(&mut group, &task, 1);
             group.finish();
         }
     }
@@ -164,9 +164,9 @@ fn three_step(c: &mut Criterion) {
         for algorithm in [Algorithm::Full, Algorithm::ThreeStep] {
             task.parameters.algorithm = algorithm;
             group.throughput(Throughput::Elements(task.differences()));
-            for level in Level::available() {
-                let name = format!("native {level}, {}", algorithm.name());
-                match Native::with_level(task.parameters.clone(), level) {
+            for instruction_set in InstructionSetName::available() {
+                let name = format!("native {instruction_set}, {}", algorithm.name());
+                match Native::with_instruction_set(task.parameters.clone(), instruction_set) {
                     Ok(mut estimator) => measure(&mut group, &name, &task, &mut estimator, None),
                     Err(error) => skip(&name, &error),
                 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use gst::prelude::*;
 use gstmotionestimate::meta::MotionVectorMeta;
 use motion_search::estimator::{self, Device as _, Frame, Output, Parameters, Slot, Window, oracle};
-use motion_search::native::{Level, Native};
+use motion_search::native::{InstructionSetName, Native};
 use motion_search::tuning::Kernel;
 use test_support::in_own_process;
 
@@ -37,7 +37,8 @@ fn search(device: &str, mut goes_on: impl FnMut(u32) -> bool) {
     pipeline.set_state(gst::State::Playing).unwrap();
     let parameters = Parameters::new(SIZE.0, SIZE.1, 8, Window::symmetric(7, 7).unwrap());
     // Every cost computed in plain loops, as in the oracle, which checks the last field.
-    let mut plain = Native::with_kernel(parameters.clone(), Kernel::Exhaustive, Level::PLAINEST).unwrap();
+    let mut plain =
+        Native::with_kernel(parameters.clone(), Kernel::Exhaustive, InstructionSetName::PLAINEST).unwrap();
     let mut expected = Output::new(parameters.grid().blocks());
     let mut slot = Slot::A;
     let mut reference = None;

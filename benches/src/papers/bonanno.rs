@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use motion_search::estimator::{Algorithm, Border, Metric, Parameters, Window};
-use motion_search::native::Level;
+use motion_search::native::InstructionSetName;
 use motion_search::tuning::Kernel;
 
 use crate::papers::chart::{Chart, Series, Shape};
@@ -53,7 +53,11 @@ fn table(
 ) -> Result<(), Box<dyn Error>> {
     let cases = if session.quick { &cases[..2] } else { cases };
     let engines = if session.is_native() {
-        let plain = Engine::Native { kernel: Kernel::Auto, level: Some(Level::PLAINEST), threads: None };
+        let plain = Engine::Native {
+            kernel: Kernel::Auto,
+            instruction_set: Some(InstructionSetName::PLAINEST),
+            threads: None,
+        };
         [Engine::SERIAL, plain, Engine::native(Kernel::Auto, None)]
     } else {
         [Engine::SERIAL, Engine::kernel(Kernel::ThreeStepNaive), Engine::kernel(Kernel::Auto)]
@@ -77,7 +81,7 @@ fn table(
 
     let mut columns = vec![Column::new("", what)];
     columns.extend(["Serial", "Parallel", "Optimised", "Speedup"].map(|name| Column::new("Bonanno", name)));
-    let plain = Level::PLAINEST;
+    let plain = InstructionSetName::PLAINEST;
     let names = match session.is_native() {
         true => [format!("{plain}, one core"), format!("{plain}, all cores"), "fastest, all cores".into()],
         false => [format!("{plain}, one core"), "his, optimised".into(), "auto".into()],

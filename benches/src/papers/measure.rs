@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use motion_frames::compensation;
 use motion_search::backend::{self, AvailableDevice, DeviceSelector, Grouping};
 use motion_search::estimator::{Algorithm, Frame, MotionVector, Parameters, SetupError, Window, oracle};
-use motion_search::native::{Level, Native};
+use motion_search::native::{InstructionSetName, Native};
 use motion_search::session::{self, Options, Split, WeightedDevice};
 use motion_search::tuning::{Kernel, Tuning};
 
@@ -27,7 +27,7 @@ pub struct Session<'a> {
 pub enum Engine {
     /// The CPU without OpenCL, by default with the fastest instruction set and all cores. `kernel` is that of
     /// full search; three-step search has one only.
-    Native { kernel: Kernel, level: Option<Level>, threads: Option<usize> },
+    Native { kernel: Kernel, instruction_set: Option<InstructionSetName>, threads: Option<usize> },
     /// The session's OpenCL device.
     OpenCl { kernel: Kernel, tuning: Tuning },
     /// The session's OpenCL device with groups of as many items as a row of the frame has blocks.
@@ -44,12 +44,15 @@ impl Engine {
     pub const ELIMINATION: Self = Self::native(Kernel::Elimination, None);
 
     /// The counterpart of the papers' serial code for one core: every cost, by plain Rust with the feature `portable`.
-    pub const SERIAL: Self =
-        Self::Native { kernel: Kernel::Exhaustive, level: Some(Level::PLAINEST), threads: Some(1) };
+    pub const SERIAL: Self = Self::Native {
+        kernel: Kernel::Exhaustive,
+        instruction_set: Some(InstructionSetName::PLAINEST),
+        threads: Some(1),
+    };
 
     /// `kernel` with the fastest instruction set, on all cores or as many `threads`.
     pub const fn native(kernel: Kernel, threads: Option<usize>) -> Self {
-        Self::Native { kernel, level: None, threads }
+        Self::Native { kernel, instruction_set: None, threads }
     }
 
     /// `kernel` with its own group size.
@@ -73,10 +76,10 @@ impl Engine {
     /// Its kernel and what else it is opened with, on which device.
     fn described(self, session: &Session<'_>) -> String {
         let what = match self {
-            Engine::Native { kernel, level, threads } => {
-                let level = level.map_or(String::new(), |level| format!(", {level}"));
+            Engine::Native { kernel, instruction_set, threads } => {
+                let instruction_set = instruction_set.map_or(String::new(), |name| format!(", {name}"));
                 let threads = threads.map_or(String::new(), |count| format!(", threads={count}"));
-                format!("kernel={kernel}{level}{threads}")
+                format!("kernel={kernel}{instruction_set}{threads}")
             }
             Engine::OpenCl { kernel, tuning } => {
                 let group = tuning.group_size.map_or(String::new(), |items| format!(", group-size={items}"));
@@ -94,10 +97,10 @@ impl Engine {
 
     fn open(self, device: &AvailableDevice, parameters: &Parameters) -> Result<session::Session, SetupError> {
         match self {
-            Engine::Native { kernel, level, .. } => {
-                let level = level.unwrap_or_else(Level::best);
+            Engine::Native { kernel, instruction_set, .. } => {
+                let instruction_set = instruction_set.unwrap_or_else(InstructionSetName::best);
                 let kernel = if parameters.algorithm == Algorithm::Full { kernel } else { Kernel::Auto };
-                let device = Box::new(Native::with_kernel(parameters.clone(), kernel, level)?);
+                let device = Box::new(Native::with_kernel(parameters.clone(), kernel, instruction_set)?);
                 let device = WeightedDevice { device, weight: 1.0 };
                 session::Session::new(parameters, 1, vec![device], Options::default())
             }

@@ -4,7 +4,7 @@
 use std::error::Error;
 
 use motion_search::estimator::{Parameters, Window};
-use motion_search::native::Level;
+use motion_search::native::InstructionSetName;
 use motion_search::tuning::Kernel;
 
 use crate::papers::chart::{Chart, Series, Shape};
@@ -18,7 +18,7 @@ use crate::papers::table::{Cell, Column, Table};
 const BLOCK: usize = 16;
 
 pub fn run(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Error>> {
-    let serial_name = format!("one core, {} exhaustive", Level::PLAINEST);
+    let serial_name = format!("one core, {} exhaustive", InstructionSetName::PLAINEST);
     let serial = (serial_name.as_str(), Engine::SERIAL);
     let ours = if session.is_native() {
         vec![

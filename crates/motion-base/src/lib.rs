@@ -17,7 +17,7 @@ mod costs;
 mod error;
 mod frame;
 mod frame_view;
-mod half_samples;
+pub mod half_samples;
 pub mod hierarchy;
 #[cfg(feature = "image")]
 mod images;
@@ -46,7 +46,6 @@ pub use costs::{CostKind, CostKinds};
 pub use error::{EstimateError, FrameError, SetupError};
 pub use frame::{BlockHandle, Frame, FrameSource, HostBlock, HostMemory};
 pub use frame_view::{FrameView, PlaneCopy, copy_planes};
-pub use half_samples::{half_samples_around, six_taps};
 pub use hierarchy::Quality;
 pub use launching::{Launcher, Launching, NATIVE};
 pub use order::OrderKey;

@@ -51,9 +51,9 @@ pub fn pool(count: usize) -> Result<Arc<ThreadPool>, SetupError> {
     Ok(pool)
 }
 
-/// Shares the `bands` of so many bytes among the threads: `work` is given the number of each and its bytes. The threads'
-/// code is compiled once, whatever the work is.
-pub fn each_band(bands: &mut [u8], length: usize, work: &(dyn Fn(usize, &mut [u8]) + Sync)) {
+/// Shares the `bands` of so many values among the threads: `work` is given the number of each and its values. The threads'
+/// code is compiled once for each type of values, whatever the work is.
+pub fn each_band<T: Send>(bands: &mut [T], length: usize, work: &(dyn Fn(usize, &mut [T]) + Sync)) {
     bands.par_chunks_mut(length).enumerate().for_each(|(number, band)| work(number, band));
 }
 

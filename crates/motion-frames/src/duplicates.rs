@@ -11,14 +11,14 @@ use motion_base::FrameView;
 /// The side of a block, in samples.
 const BLOCK: usize = 16;
 
-/// A level of eight bits in each sample of a block, in the unit of differences: a quarter of a sample's difference.
-const LEVEL: u32 = 4 * (BLOCK * BLOCK) as u32;
+/// A difference of 1 of eight bits in each sample of a block, in the unit of differences: a quarter of a sample's difference.
+const ONE_A_SAMPLE: u32 = 4 * (BLOCK * BLOCK) as u32;
 
 /// Differences up to this one are always noise.
-const LEAST: u32 = LEVEL * 3 / 2;
+const LEAST: u32 = ONE_A_SAMPLE * 3 / 2;
 
 /// Larger differences are never noise.
-const MOST: u32 = LEVEL * 4;
+const MOST: u32 = ONE_A_SAMPLE * 4;
 
 /// Noise varies up to this factor.
 const VARIATION: u32 = 3;
@@ -162,7 +162,7 @@ mod tests {
     use motion_base::Frame;
 
     /// A frame of `width` x 64 samples with texture, which is moved by `moved` samples to the left, with noise of up to
-    /// `noise` levels.
+    /// `noise`.
     fn frame(width: usize, moved: usize, noise: u32, seed: u32) -> Frame {
         Frame::from_fn(width, 64, move |x, y| {
             let texture = 40 + ((x + moved) * (x + moved) / 7 + 3 * y * y) % 160;
@@ -200,13 +200,13 @@ mod tests {
 
     #[test]
     fn strong_noise_is_learnt_where_frames_take_turns() {
-        // Flat, so that texture excuses nothing: a difference of two to three levels.
+        // Flat, so that texture excuses nothing: a difference of two to three a sample.
         let flat = |number: u32| {
-            let level = 60 + 40 * (number / 2 % 2);
+            let grey = 60 + 40 * (number / 2 % 2);
             Frame::from_fn(64, 64, move |x, y| {
                 let random = ((x as u32 * 7919) ^ (y as u32 * 104_729) ^ (number * 15_485_863))
                     .wrapping_mul(2_654_435_761);
-                (level + (random >> 16) % 12) as u8
+                (grey + (random >> 16) % 12) as u8
             })
         };
         let twos = found((0..20).map(flat));

@@ -11,7 +11,7 @@ mod tables;
 use std::path::PathBuf;
 
 use crate::estimator::{Device, Parameters, SetupError};
-use crate::native::{Level, Native};
+use crate::native::{InstructionSetName, Native};
 use crate::session::{Options, Session};
 use crate::tuning::{Kernel, Tuning, check_search};
 
@@ -84,7 +84,7 @@ pub fn devices_and_limits() -> Vec<(AvailableDevice, Option<DeviceLimits>)> {
         selector: DeviceSelector::Native,
         name: Native::NAME.into(),
         kind: Native::NAME,
-        driver: Level::best().name().into(),
+        driver: InstructionSetName::best().name().into(),
     };
     let native = (native, None);
     std::iter::once(native).chain(opencl::devices().into_iter().map(|(i, l)| (i, Some(l)))).collect()
@@ -282,7 +282,7 @@ pub fn open_beside<T>(
 }
 
 fn native(kernel: Kernel, tuning: &Tuning, parameters: &Parameters) -> Result<Box<dyn Device>, SetupError> {
-    let mut native = Native::with_kernel(parameters.clone(), kernel, Level::best())?;
+    let mut native = Native::with_kernel(parameters.clone(), kernel, InstructionSetName::best())?;
     if let Some(threads) = tuning.threads {
         native = native.with_threads(threads)?;
     }

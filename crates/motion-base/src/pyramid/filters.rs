@@ -3,8 +3,8 @@
 //! All are plain loops over arrays of a fixed length in 16-bit numbers, which the compiler turns into the
 //! registers of each instruction set.
 
+use crate::half_samples::{InterpolatedSample, filter};
 use crate::memory::{LINE, chunk, chunk_mut};
-use crate::pyramid::half_samples::{clip, six_taps, six_taps_of_sums, wide};
 use crate::pyramid::planes::{LevelLayout, SIDE};
 use crate::pyramid::strips::ROW;
 
@@ -14,14 +14,17 @@ const SPAN: usize = LINE;
 /// Samples before a span that its filters may read.
 const BEFORE: usize = 8;
 
-/// Samples that they read in all.
-const READ: usize = SPAN + 2 * BEFORE;
+/// Samples of a row that they may read in all.
+const SPAN_ROW: usize = SPAN + 2 * BEFORE;
+
+/// Samples that the filter of half samples reads before the one to whose right, or below which, the half sample is.
+const BEFORE_TAPS: usize = 2;
 
 /// Half the samples of a span.
 const HALF: usize = SPAN / 2;
 
 /// The samples of a row that the filters of a span read.
-pub type SpanRow = [u8; READ];
+pub type SpanRow = [u8; SPAN_ROW];
 
 /// The samples of row `y` around the span that begins `column` samples after the margin. Outside the frame `y` counts as
 /// a position in the endlessly repeated frame.
@@ -32,25 +35,25 @@ pub fn span_row<'a>(layout: &LevelLayout, frame: &'a [u8], (column, y): (usize, 
 
 /// Writes a row of a strip of half samples from the six rows around the half samples below it.
 #[inline(always)]
-pub fn interpolate_row([a, b, c, d, e, f]: [&SpanRow; 6], strip: &mut [u8; ROW]) {
-    let mut sums = [0; READ];
-    for i in 0..READ {
-        sums[i] = six_taps(wide(a[i]), wide(b[i]), wide(c[i]), wide(d[i]), wide(e[i]), wide(f[i]));
-    }
+pub fn interpolate_row(rows: [&SpanRow; 6], strip: &mut [u8; ROW]) {
+    const PEAK: u16 = 255;
+    let row = rows[BEFORE_TAPS];
+    let mut sums = [0; SPAN_ROW];
+    let [a, b, c, d, e, f] = rows;
+    filter(&mut sums, [a, b, c, d, e, f], u8::six_taps);
     let (planes, _) = strip.as_chunks_mut::<SPAN>();
-    planes[0].copy_from_slice(&c[BEFORE..BEFORE + SPAN]);
+    planes[0].copy_from_slice(&row[BEFORE..BEFORE + SPAN]);
+    let tap = |k: usize| &row[BEFORE - BEFORE_TAPS + k..];
+    filter(&mut planes[1], [tap(0), tap(1), tap(2), tap(3), tap(4), tap(5)], |taps| {
+        u8::half_sample(u8::six_taps(taps), PEAK)
+    });
     for i in 0..SPAN {
-        let tap = |k: usize| wide(c[BEFORE - 2 + i + k]);
-        planes[1][i] = clip((six_taps(tap(0), tap(1), tap(2), tap(3), tap(4), tap(5)) + 16) >> 5);
+        planes[2][i] = u8::half_sample(sums[BEFORE + i], PEAK);
     }
-    for i in 0..SPAN {
-        planes[2][i] = clip((sums[BEFORE + i] + 16) >> 5);
-    }
-    for i in 0..SPAN {
-        let tap = |k: usize| sums[BEFORE - 2 + i + k];
-        let sum = six_taps_of_sums(tap(0), tap(1), tap(2), tap(3), tap(4), tap(5));
-        planes[3][i] = clip(sum.saturating_add(32) >> 6);
-    }
+    let tap = |k: usize| &sums[BEFORE - BEFORE_TAPS + k..];
+    filter(&mut planes[3], [tap(0), tap(1), tap(2), tap(3), tap(4), tap(5)], |sums| {
+        u8::half_sample_of_sums(sums, PEAK)
+    });
 }
 
 /// Writes row `y` of `frame`, smoothed, without margins.
@@ -58,13 +61,14 @@ pub fn interpolate_row([a, b, c, d, e, f]: [&SpanRow; 6], strip: &mut [u8; ROW])
 pub fn smooth_row(layout: &LevelLayout, frame: &[u8], y: isize, smoothed: &mut [u8]) {
     let starts = [y - 1, y, y + 1].map(|y| layout.row(y) - BEFORE);
     for at in (0..layout.width).step_by(SPAN) {
-        let row = |k: usize| chunk::<u8, READ>(frame, starts[k] + at);
+        let row = |k: usize| chunk::<u8, SPAN_ROW>(frame, starts[k] + at);
         let (above, row, below) = (row(0), row(1), row(2));
         let smoothed = chunk_mut::<u8, SPAN>(smoothed, SIDE + at);
         for (i, smoothed) in smoothed.iter_mut().enumerate() {
             let at = BEFORE + i;
-            let around = wide(above[at]) + wide(below[at]) + wide(row[at - 1]) + wide(row[at + 1]);
-            *smoothed = ((around + 4 * wide(row[at]) + 4) >> 3) as u8;
+            let around =
+                i16::from(above[at]) + i16::from(below[at]) + i16::from(row[at - 1]) + i16::from(row[at + 1]);
+            *smoothed = ((around + 4 * i16::from(row[at]) + 4) >> 3) as u8;
         }
     }
 }
@@ -74,11 +78,11 @@ pub fn smooth_row(layout: &LevelLayout, frame: &[u8], y: isize, smoothed: &mut [
 pub fn halve_row(layout: &LevelLayout, frame: &[u8], y: isize, (halved, width): (&mut [u8], usize)) {
     let starts: [usize; 4] = std::array::from_fn(|k| layout.row(2 * y + k as isize - 1) - BEFORE);
     for at in (0..width).step_by(HALF) {
-        let row = |k: usize| chunk::<u8, READ>(frame, starts[k] + 2 * at);
+        let row = |k: usize| chunk::<u8, SPAN_ROW>(frame, starts[k] + 2 * at);
         let (a, b, c, d) = (row(0), row(1), row(2), row(3));
-        let mut down = [0; READ];
-        for i in 0..READ {
-            down[i] = one_three_three_one(wide(a[i]), wide(b[i]), wide(c[i]), wide(d[i]));
+        let mut down = [0; SPAN_ROW];
+        for i in 0..SPAN_ROW {
+            down[i] = one_three_three_one(i16::from(a[i]), i16::from(b[i]), i16::from(c[i]), i16::from(d[i]));
         }
         let halved = chunk_mut::<u8, HALF>(halved, SIDE + at);
         for i in 0..HALF {

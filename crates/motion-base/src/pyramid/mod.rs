@@ -2,7 +2,6 @@
 
 mod fill;
 mod filters;
-pub mod half_samples;
 pub mod planes;
 pub mod quarter_samples;
 pub mod strips;

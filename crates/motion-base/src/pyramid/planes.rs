@@ -20,8 +20,8 @@ pub const BELOW: usize = 24;
 /// repeated edge samples.
 pub const CONSTANT: i32 = 8;
 
-/// The most samples on a side that are read from a position on.
-const READ: i32 = 8;
+/// The most samples on an axis that are read from a position on.
+const LONGEST_SIDE: i32 = 8;
 
 /// The layout of a frame with its margins.
 #[derive(Clone, Copy, Debug)]
@@ -71,7 +71,7 @@ impl LevelLayout {
     /// most.
     #[inline(always)]
     pub fn near(&self, x: i32, y: i32) -> (i32, i32) {
-        let near = |at: i32, length: usize| at.max(-CONSTANT - READ).min(length as i32 + CONSTANT);
+        let near = |at: i32, length: usize| at.max(-CONSTANT - LONGEST_SIDE).min(length as i32 + CONSTANT);
         (near(x, self.width), near(y, self.height))
     }
 }

@@ -1,6 +1,6 @@
 //! Samples at quarter positions: averages of two half samples.
 
-use crate::half_samples_around;
+use crate::half_samples::half_samples_around;
 use crate::hierarchy::CELL;
 use crate::memory::LINE;
 use crate::pyramid::planes::{LevelFrame, LevelLayout};
@@ -14,7 +14,7 @@ const ROWS: usize = CELL + CELL / 2;
 const LOADED: usize = 16;
 
 /// Samples from a whole sample to the last one that is loaded of `ROWS` rows of half samples around it.
-const READ: usize = (PLANES - 1) * LINE + ROW + 1 + (ROWS - 1) * ROW + LOADED;
+const ROWS_LENGTH: usize = (PLANES - 1) * LINE + ROW + 1 + (ROWS - 1) * ROW + LOADED;
 
 /// For each fraction, 4 y + x: the distances of the two samples whose average it is from the whole sample.
 const PARTS: [[u16; 2]; 16] = {
@@ -94,7 +94,7 @@ impl<'a> QuarterSamples<'a> {
         const { assert!(2 * N <= ROWS) };
         let (samples, [first, second]) = self.parts_anywhere(position);
         let mut rows = [Samples::zero(engine); N];
-        // SAFETY: `READ` has `LOADED` samples of all rows.
+        // SAFETY: `ROWS_LENGTH` has `LOADED` samples of all rows.
         unsafe {
             for (n, row) in rows.iter_mut().enumerate() {
                 let samples = samples.add(2 * n * ROW);
@@ -125,12 +125,12 @@ impl<'a> QuarterSamples<'a> {
         unsafe { load_square::<E, W, N>(engine, samples.add(half.into()), ROW) }
     }
 
-    /// The [`READ`] samples from the whole sample at `(x, y)` on, and how far from it the two half samples are whose average
-    /// is the sample at the fractions of `position`, in quarter samples.
+    /// The [`ROWS_LENGTH`] samples from the whole sample at `(x, y)` on, and how far from it the two half samples are whose
+    /// average is the sample at the fractions of `position`, in quarter samples.
     #[inline(always)]
     fn parts(&self, (x, y): (i32, i32), position: (i32, i32)) -> (*const u8, [u16; 2]) {
         let at = strips::at(self.strip_length, x, y);
-        let samples = self.samples[at..][..READ].as_ptr();
+        let samples = self.samples[at..][..ROWS_LENGTH].as_ptr();
         (samples, PARTS[((position.1 & 3) << 2 | position.0 & 3) as usize])
     }
 
@@ -171,7 +171,7 @@ fn average<E: InstructionSet, const W: usize, const N: usize>(
     (samples, [first, second]): (*const u8, [u16; 2]),
     pitch: usize,
 ) -> [Samples<E>; N] {
-    // SAFETY: `READ` has the furthest of the parts and `ROWS` rows.
+    // SAFETY: `ROWS_LENGTH` has the furthest of the parts and `ROWS` rows.
     unsafe {
         let first = load_square::<E, W, N>(engine, samples.add(first.into()), pitch);
         let second = load_square::<E, W, N>(engine, samples.add(second.into()), pitch);

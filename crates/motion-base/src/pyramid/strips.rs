@@ -17,10 +17,10 @@ pub const PLANES: usize = 4;
 pub const ROW: usize = PLANES * LINE;
 
 /// Samples that are read at once: twelve, and one more for half a sample.
-const READ: usize = 13;
+const READ_AT_ONCE: usize = 13;
 
 /// Columns from one strip to the next.
-pub const ADVANCE: usize = LINE - READ + 1;
+pub const ADVANCE: usize = LINE - READ_AT_ONCE + 1;
 
 /// `column / ADVANCE` is `column * RECIPROCAL >> SHIFT`, as far as frames with margins go.
 const RECIPROCAL: usize = (1 << SHIFT) / ADVANCE + 1;
@@ -40,7 +40,7 @@ impl HalfSamples {
     /// # Errors
     /// [`SetupError::Memory`] if there is too little.
     pub fn new(layout: LevelLayout) -> Result<Self, SetupError> {
-        let columns = SIDE + layout.width + CONSTANT as usize + READ;
+        let columns = SIDE + layout.width + CONSTANT as usize + READ_AT_ONCE;
         let strips = columns.div_ceil(ADVANCE);
         Ok(Self {
             layout,

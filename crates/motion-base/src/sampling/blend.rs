@@ -1,5 +1,7 @@
 //! The inner loops: they predict a run of samples of one row that have the same vector.
 
+use std::ops::{Add, Mul, Shr};
+
 /// Calls the function with a constant length for the usual block sizes, so that the compiler turns
 /// its loop into a few vector instructions, and with the run-time length otherwise.
 macro_rules! with_known_length {
@@ -63,16 +65,43 @@ const SEGMENT: usize = 64;
 
 /// The fractional part of a displacement, in eighths of a sample.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Fraction {
-    pub(super) x: u16,
-    pub(super) y: u16,
+pub struct Fraction {
+    /// To the right.
+    pub x: u16,
+    /// Down.
+    pub y: u16,
 }
 
 impl Fraction {
+    /// That of a displacement in eighths of a sample.
+    #[inline(always)]
+    pub fn of((x, y): (i32, i32)) -> Self {
+        Self { x: (x & 7) as u16, y: (y & 7) as u16 }
+    }
+
     /// Whether the displacement is a whole number of samples.
-    pub(super) fn is_none(&self) -> bool {
+    #[inline(always)]
+    pub fn is_none(self) -> bool {
         self.x == 0 && self.y == 0
     }
+
+    /// The weights of the four samples around, in 64ths: the upper left one, the upper right one, and those below them.
+    #[inline(always)]
+    pub fn weights(self) -> [u16; 4] {
+        let Self { x, y } = self;
+        [(8 - x) * (8 - y), x * (8 - y), (8 - x) * y, x * y]
+    }
+}
+
+/// The mean of the four samples around a point by their [weights](Fraction::weights): the chroma interpolation of H.264. In 16
+/// bits for samples of eight bits, in 32 for deeper ones.
+#[inline(always)]
+pub fn bilinear<N>([a, b, c, d]: [N; 4], weights: [u16; 4]) -> N
+where
+    N: Copy + From<u16> + Add<Output = N> + Mul<Output = N> + Shr<u32, Output = N>,
+{
+    let weight = |index: usize| N::from(weights[index]);
+    (a * weight(0) + b * weight(1) + c * weight(2) + d * weight(3) + N::from(32)) >> 6
 }
 
 /// Interpolates pixels of `P` bytes between the rows `upper` and `lower`, starting between the
@@ -130,7 +159,7 @@ fn blend<const P: usize>(upper: &[u8], lower: &[u8], fraction: Fraction, out: &m
         (_, 0) => with_known_length!(out.len(), blend_pairs(upper, &upper[P..], x, out)),
         (0, _) => with_known_length!(out.len(), blend_pairs(upper, lower, y, out)),
         _ => {
-            let weights = [(8 - x) * (8 - y), x * (8 - y), (8 - x) * y, x * y];
+            let weights = fraction.weights();
             let around = [upper, &upper[P..], lower, &lower[P..]];
             with_known_length!(out.len(), blend_weighted(around, weights, out));
         }
@@ -151,10 +180,7 @@ fn blend_pairs(a: &[u8], b: &[u8], f: u16, out: &mut [u8], length: usize) {
 fn blend_weighted(around: [&[u8]; 4], weights: [u16; 4], out: &mut [u8], length: usize) {
     let ([a, b, c, d], out) = (around.map(|samples| &samples[..length]), &mut out[..length]);
     for i in 0..length {
-        let sum = weights[0] * u16::from(a[i])
-            + weights[1] * u16::from(b[i])
-            + weights[2] * u16::from(c[i])
-            + weights[3] * u16::from(d[i]);
-        out[i] = ((sum + 32) >> 6) as u8;
+        let around = [a[i].into(), b[i].into(), c[i].into(), d[i].into()];
+        out[i] = bilinear::<u16>(around, weights) as u8;
     }
 }

@@ -1,26 +1,12 @@
 //! Prediction of planes with samples of more than eight bits, a strip of pixels with one vector at a time. Samples are read
 //! from their format once for a strip, and computed with in 32 bits.
 
-use super::blend::Fraction;
+use super::blend::{Fraction, bilinear};
 use super::field::Run;
+use super::six_tap::{AROUND, BEFORE, PIXEL, ROWS, StripLine, WIDTH, write_row};
 use super::{Field, Sampling};
-use crate::{FrameView, SampleFormat, half_samples_around, six_taps};
-
-/// Pixels of a strip.
-const WIDTH: usize = 32;
-
-/// The most samples of a pixel.
-const PIXEL: usize = 2;
-
-/// A filter reads from two samples before a point to three after; points half a sample further on, one more.
-const BEFORE: usize = 2;
-const AROUND: usize = 6;
-
-/// Rows that are kept: a filter reads seven, of which each serves the next rows too.
-const ROWS: usize = 8;
-
-/// Samples of a row of the reference plane, as many as the filters of a strip read.
-type StripLine = [u16; (WIDTH + AROUND) * PIXEL];
+use crate::half_samples::half_samples_around;
+use crate::{FrameView, SampleFormat};
 
 /// Where a strip is predicted from, and how.
 struct Strip<'a> {
@@ -48,8 +34,7 @@ pub(super) fn predict_pixels<const P: usize>(
     let rows = first..first + band.len().div_ceil(stride);
     let is_full = sampling.is_full();
     for Run { rows, columns, vector: (dx, dy) } in field.runs(sampling, rows) {
-        let (above, fraction) =
-            (rows.start as isize + (dy >> 3), Fraction { x: (dx & 7) as u16, y: (dy & 7) as u16 });
+        let (above, fraction) = (rows.start as isize + (dy >> 3), Fraction::of((dx as i32, dy as i32)));
         for start in columns.clone().step_by(WIDTH) {
             let pixels = WIDTH.min(columns.end - start);
             let strip = Strip { reference, left: start as isize + (dx >> 3), above, fraction, is_full };
@@ -89,15 +74,7 @@ fn predict_strip<const P: usize>(
         let mut samples = [0; WIDTH * PIXEL];
         let samples = &mut samples[..length];
         if is_filtered {
-            let peak = i32::from(format.peak());
-            point_row::<P>(&lines, down, points[0], peak, samples);
-            if points[1] != points[0] {
-                let mut others = [0; WIDTH * PIXEL];
-                point_row::<P>(&lines, down, points[1], peak, &mut others[..length]);
-                for (sample, other) in samples.iter_mut().zip(others) {
-                    *sample = ((u32::from(*sample) + u32::from(other) + 1) >> 1) as u16;
-                }
-            }
+            write_row::<u16, P>(&lines, down, points, format.peak(), samples);
         } else {
             blend_row::<P>([&lines[down % ROWS], &lines[(down + after) % ROWS]], fraction, samples);
         }
@@ -107,58 +84,13 @@ fn predict_strip<const P: usize>(
     }
 }
 
-/// The place of a point after a whole sample, in half samples: 0 to 2 on each axis.
-type HalfPoint = (usize, usize);
-
-/// Writes a row of points of the luma interpolation.
-#[inline(always)]
-fn point_row<const P: usize>(
-    lines: &[StripLine; ROWS],
-    row: usize,
-    (x, y): HalfPoint,
-    peak: i32,
-    to: &mut [u16],
-) {
-    // Lines come round again, so that as many rows up is ROWS less down.
-    let line = |down: usize| &lines[(row + y / 2 + down + ROWS - BEFORE) % ROWS][x / 2 * P..];
-    let rounded = |sum: i32, shift: u32| ((sum + (1 << (shift - 1))) >> shift).clamp(0, peak) as u16;
-    let middle = line(BEFORE);
-    let six = [0, 1, 2, 3, 4, 5].map(line);
-    match (x % 2 == 1, y % 2 == 1) {
-        (false, false) => to.copy_from_slice(&middle[BEFORE * P..][..to.len()]),
-        (true, false) => {
-            for (i, to) in to.iter_mut().enumerate() {
-                *to = rounded(six_taps(|k| i32::from(middle[i + k * P])), 5);
-            }
-        }
-        (false, true) => {
-            for (i, to) in to.iter_mut().enumerate() {
-                *to = rounded(six_taps(|k| i32::from(six[k][i + BEFORE * P])), 5);
-            }
-        }
-        (true, true) => {
-            let mut down = [0; (WIDTH + AROUND) * PIXEL];
-            for (i, sum) in down.iter_mut().enumerate().take(to.len() + (AROUND - 1) * P) {
-                *sum = six_taps(|k| i32::from(six[k][i]));
-            }
-            for (i, to) in to.iter_mut().enumerate() {
-                *to = rounded(six_taps(|k| down[i + k * P]), 10);
-            }
-        }
-    }
-}
-
 /// The bilinear prediction, from a line and the one below it.
 #[inline(always)]
-fn blend_row<const P: usize>([upper, lower]: [&StripLine; 2], fraction: Fraction, to: &mut [u16]) {
-    let (x, y) = (u32::from(fraction.x), u32::from(fraction.y));
-    let weights = [(8 - x) * (8 - y), x * (8 - y), (8 - x) * y, x * y];
-    for (i, to) in to.iter_mut().enumerate() {
-        let around = [upper[i], upper[i + P], lower[i], lower[i + P]];
-        let mut sum = 32;
-        for k in 0..4 {
-            sum += weights[k] * u32::from(around[k]);
-        }
-        *to = (sum >> 6) as u16;
+fn blend_row<const P: usize>([upper, lower]: [&StripLine<u16>; 2], fraction: Fraction, to: &mut [u16]) {
+    let (weights, length) = (fraction.weights(), to.len());
+    let (a, b) = (&upper[..length], &upper[P..][..length]);
+    let (c, d) = (&lower[..length], &lower[P..][..length]);
+    for i in 0..length {
+        to[i] = bilinear::<u32>([a[i].into(), b[i].into(), c[i].into(), d[i].into()], weights) as u16;
     }
 }

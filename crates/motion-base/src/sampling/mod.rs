@@ -21,6 +21,7 @@ mod plane;
 mod predict;
 mod six_tap;
 
+pub use blend::{Fraction, bilinear};
 pub use error::{CompensationError, check_depths, check_plane, check_size, check_sizes};
 pub use field::{Field, Sampling};
 pub use format::FrameFormat;

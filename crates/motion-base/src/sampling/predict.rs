@@ -70,7 +70,7 @@ fn predict_pixels<const P: usize>(
     for Run { rows, columns, vector: (dx, dy) } in field.runs(sampling, rows) {
         let (y, count, length) = (rows.start as isize, rows.len(), columns.len() * P);
         let (left, above) = (columns.start as isize + (dx >> 3), y + (dy >> 3));
-        let fraction = Fraction { x: (dx & 7) as u16, y: (dy & 7) as u16 };
+        let fraction = Fraction::of((dx as i32, dy as i32));
         let (width, height) = (reference.width() / P, reference.height());
         let is_inside = left >= 0
             && left as usize + columns.len() <= width

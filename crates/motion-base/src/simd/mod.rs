@@ -1,9 +1,9 @@
 //! Instruction sets and their registers, below all searches and without any of them.
 //!
 //! ```text
-//! Level ──required()──▶ Instructions ──run(work)──▶ Work::run(engine)   compiled once for each instruction set
-//!                       what this CPU has           engine: InstructionSet, the proof that the CPU has it
-//!                                                   Samples, Words: registers that only an engine makes
+//! InstructionSetName ─required()─▶ Instructions ─run(work)─▶ Work::run(engine)   compiled once for each instruction set
+//!                                  what this CPU has         engine: InstructionSet, the proof that the CPU has it
+//!                                                            Samples, Words: registers that only an engine makes
 //! ```
 //!
 //! A search is a [`Work`], generic over the instruction set, and all that it calls is `inline(always)`: so it becomes part
@@ -15,7 +15,7 @@ pub mod avx2;
 #[cfg(target_arch = "x86_64")]
 pub mod avx512;
 pub mod instruction_set;
-pub mod level;
+pub mod instructions;
 #[cfg(target_arch = "aarch64")]
 pub mod neon;
 // On x86-64 SSE2 uses parts of it, and the feature all.
@@ -28,5 +28,5 @@ pub mod register;
 pub mod sse2;
 
 pub use instruction_set::{InstructionSet, Work};
-pub use level::{Instructions, Level, WorkForAll};
+pub use instructions::{InstructionSetName, Instructions, WorkForAll};
 pub use proven::{Samples, Words};

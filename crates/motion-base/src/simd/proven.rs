@@ -158,7 +158,7 @@ impl<E: InstructionSet> Samples<E> {
         Self(proven!(self.0.minus(other.0)))
     }
 
-    /// The larger of two samples each.
+    /// The larger of two samples each: `PSUBUSB`, then `PADDUSB`.
     #[inline(always)]
     pub fn largest(self, other: Self) -> Self {
         self.minus(other).plus(other)
@@ -170,7 +170,7 @@ impl<E: InstructionSet> Samples<E> {
         Self(proven!(self.0.cut_differences(other.0, most.0)))
     }
 
-    /// The first eight samples, and eight from the fifth on.
+    /// The first eight samples, and eight from the fifth on: `PSHUFD`.
     #[inline(always)]
     pub fn overlap(self) -> Self {
         Self(proven!(self.0.overlap()))
@@ -212,13 +212,13 @@ impl<E: InstructionSet> Words<E> {
         Samples(proven!(self.0.narrow()))
     }
 
-    /// The sums, wrapping.
+    /// The sums, wrapping: `PADDW`.
     #[inline(always)]
     pub fn plus(self, other: Self) -> Self {
         Self(proven!(self.0.plus(other.0)))
     }
 
-    /// The differences, wrapping.
+    /// The differences, wrapping: `PSUBW`.
     #[inline(always)]
     pub fn minus(self, other: Self) -> Self {
         Self(proven!(self.0.minus(other.0)))

@@ -20,7 +20,7 @@ pub unsafe trait Register: Copy {
     /// A register of 16 samples of the same instruction set.
     type Narrow: SampleRegister;
 
-    /// All zero.
+    /// All zero: `PXOR`.
     unsafe fn zero() -> Self;
 
     /// The [`Self::SAMPLES`] samples from `samples` on, which must be readable.
@@ -36,7 +36,8 @@ pub unsafe trait Register: Copy {
     /// `sums` plus the squared differences, by `PMADDWD`.
     unsafe fn add_squares(sums: Self, c: Self, r: Self) -> Self;
 
-    /// The total of each of four registers of partial sums.
+    /// The total of each of four registers of partial sums: `PUNPCKLDQ`, `PUNPCKHDQ` and `PADDD`, then the same with
+    /// `PUNPCKLQDQ` and `PUNPCKHQDQ`.
     unsafe fn totals(sums: [Self; 4]) -> [u32; 4];
 }
 
@@ -57,19 +58,20 @@ pub unsafe trait SampleRegister: Register {
     /// The samples minus those of `other`, at least 0: `PSUBUSB`.
     unsafe fn minus(self, other: Self) -> Self;
 
-    /// The absolute differences of the samples, at most `most`.
+    /// The absolute differences of the samples, at most `most`: `PSUBUSB` both ways, `POR`, then `PMINUB`.
     unsafe fn cut_differences(self, other: Self, most: Self) -> Self;
 
     /// Writes the samples.
     unsafe fn store(self, to: &mut [u8; 16]);
 
-    /// The first eight samples, and eight from the fifth on.
+    /// The first eight samples, and eight from the fifth on: `PSHUFD`.
     unsafe fn overlap(self) -> Self;
 
-    /// The total of partial sums.
+    /// The total of partial sums: `PUNPCKHQDQ`, then `PADDD`.
     unsafe fn total(self) -> u32;
 
-    /// The totals of [`Register::add_differences`], of the first eight samples and of the last eight, in two registers.
+    /// The totals of [`Register::add_differences`], of the first eight samples and of the last eight, in two registers:
+    /// `SHUFPS`.
     unsafe fn half_totals(sums: [Self; 2]) -> [u32; 4];
 }
 
@@ -93,10 +95,10 @@ pub unsafe trait WordRegister: Copy {
     /// The numbers, at most 255, as samples: `PACKUSWB`.
     unsafe fn narrow(self) -> Self::Samples;
 
-    /// The sums, wrapping.
+    /// The sums, wrapping: `PADDW`.
     unsafe fn plus(self, other: Self) -> Self;
 
-    /// The differences, wrapping.
+    /// The differences, wrapping: `PSUBW`.
     unsafe fn minus(self, other: Self) -> Self;
 
     /// The lower 16 bits of the products: `PMULLW`.
@@ -108,7 +110,8 @@ pub unsafe trait WordRegister: Copy {
     /// The larger of two numbers each, with signs: `PMAXSW`.
     unsafe fn largest(self, other: Self) -> Self;
 
-    /// The numbers divided by `2^SHIFT` and rounded; with what is added for that, they are at most 2^16 - 1.
+    /// The numbers divided by `2^SHIFT` and rounded; with what is added for that, they are at most 2^16 - 1: `PADDW`,
+    /// then `PSRLW`.
     unsafe fn round<const SHIFT: i32>(self) -> Self;
 
     /// The numbers of both in turn: `PUNPCKLWD` and `PUNPCKHWD`.
@@ -151,20 +154,21 @@ pub unsafe trait WideRegister: Copy {
     /// Writes the numbers.
     unsafe fn store(self, to: &mut [u16; WIDE]);
 
-    /// The sums, wrapping.
+    /// The sums, wrapping: `PADDW`.
     unsafe fn plus(self, other: Self) -> Self;
 
-    /// The differences, wrapping.
+    /// The differences, wrapping: `PSUBW`.
     unsafe fn minus(self, other: Self) -> Self;
 
     /// The larger of two numbers each: `PMAXUW`.
     unsafe fn largest(self, other: Self) -> Self;
 
-    /// The upper eight bits.
+    /// The upper eight bits: `PSRLW` by 8.
     unsafe fn upper(self) -> Self;
 
     /// The numbers plus the absolute differences of `numbers` and `other`. The result saturates; where `SMALL`, no number
-    /// exceeds 15 bits and no result 16, which needs fewer instructions.
+    /// exceeds 15 bits and no result 16, which needs fewer instructions: `PSUBW`, `PABSW`, `PADDW` instead of `PSUBUSW` both
+    /// ways, `POR`, `PADDUSW`.
     unsafe fn plus_differences<const SMALL: bool>(self, numbers: &[u16; WIDE], other: u16) -> Self;
 }
 

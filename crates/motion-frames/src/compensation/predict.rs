@@ -110,7 +110,7 @@ impl PlaneJob<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use motion_base::simd::Level;
+    use motion_base::simd::InstructionSetName;
 
     /// The integration tests run only the version selected for this CPU; this test runs all.
     #[test]
@@ -132,14 +132,16 @@ mod tests {
                 let then = Some((&current, output, true));
                 let (field, reference, format) = (&field, &reference, reference.format());
                 let prediction = PlanePrediction { field, sampling, reference, format };
-                let done = |level: Level| {
-                    let instructions = level.required().unwrap();
+                let done = |instruction_set: InstructionSetName| {
+                    let instructions = instruction_set.required().unwrap();
                     let mut bytes = vec![0; width * height];
                     let job = PlaneJob { prediction, instructions, then };
                     (job.work_on_band(0, &mut bytes, width), bytes)
                 };
-                let plainest = done(Level::PLAINEST);
-                assert!(Level::available().all(|level| done(level) == plainest));
+                let plainest = done(InstructionSetName::PLAINEST);
+                assert!(
+                    InstructionSetName::available().all(|instruction_set| done(instruction_set) == plainest)
+                );
                 let prediction = crate::compensation::oracle::predict(field, sampling, reference).unwrap();
                 let residual = crate::compensation::oracle::residual(&current, &prediction.view()).unwrap();
                 let error = crate::compensation::oracle::squared_error(&current, &prediction.view()).unwrap();

@@ -16,8 +16,8 @@ use super::weights::{Weighed, most_change};
 use crate::compensation::{CompensationError, PlaneMut, Sampling};
 use crate::interpolation::{DeepLuma, FrameFormat, LumaPoints, with_chroma};
 use motion_base::memory;
+use motion_base::simd::InstructionSetName;
 use motion_base::simd::Instructions;
-use motion_base::simd::Level;
 use motion_base::{Frame, FrameView, NATIVE, SetupError};
 use motion_search::scenes::SearchFrames;
 
@@ -82,22 +82,22 @@ impl Denoiser {
         loaded: usize,
         threads: usize,
     ) -> Result<Self, SetupError> {
-        Self::with_level(format, references, loaded, threads, Level::best())
+        Self::with_instruction_set(format, references, loaded, threads, InstructionSetName::best())
     }
 
-    /// The same with the instructions of `level`.
+    /// The same with the instructions of `instruction_set`.
     ///
     /// # Errors
-    /// As [`Self::new`], and [`SetupError::DeviceUnsupported`] if this CPU lacks `level`.
+    /// As [`Self::new`], and [`SetupError::DeviceUnsupported`] if this CPU lacks `instruction_set`.
     ///
     /// # Panics
     /// As [`Self::new`].
-    pub fn with_level(
+    pub fn with_instruction_set(
         format: &FrameFormat,
         references: usize,
         loaded: usize,
         threads: usize,
-        level: Level,
+        instruction_set: InstructionSetName,
     ) -> Result<Self, SetupError> {
         assert!(references <= MOST_REFERENCES && loaded > 0, "{references} of {loaded} frames");
         format.check_chroma(NATIVE)?;
@@ -113,7 +113,7 @@ impl Denoiser {
         }
         let blocks = width.div_ceil(BLOCK) * height.div_ceil(BLOCK);
         let chroma_blocks = if format.samplings.len() > 1 { blocks } else { 0 };
-        let instructions = level.required()?;
+        let instructions = instruction_set.required()?;
         let kept = if format.samples.depth() == 8 { loaded } else { 0 };
         Ok(Self {
             instructions,
@@ -318,7 +318,7 @@ impl Measuring<'_> {
     }
 
     /// Measures the blocks of luma and their errors from the frames that are beside it; or the errors from the others alone.
-    /// Then it is known whether those frames have another light.
+    /// Then it is known whether those frames are brighter or darker.
     fn luma(&self, luma: &mut MeasuredBlocks<LumaBlock, LumaError>, lights: &mut [bool], are_beside: bool) {
         let (columns, count) = (self.columns(), luma.blocks.len());
         let rows = luma.blocks.par_chunks_mut(columns).zip(luma.errors.rows(columns)).enumerate();

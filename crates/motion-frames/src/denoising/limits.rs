@@ -2,14 +2,14 @@
 
 use super::rules::SAMPLES;
 
-/// Brightness is divided into as many levels, each with its own noise.
-pub(super) const LEVELS: usize = 8;
+/// Brightness is divided into as many shades, each with its own noise.
+pub(super) const SHADES: usize = 8;
 
-/// The place of all levels together, behind them.
-pub(super) const ALL: usize = LEVELS;
+/// The place of all shades together, behind them.
+pub(super) const ALL: usize = SHADES;
 
-/// The noise of each level of brightness, and of all.
-pub(super) type Levels = [Option<u64>; LEVELS + 1];
+/// The noise of each shade of brightness, and of all.
+pub(super) type ShadeNoise = [Option<u64>; SHADES + 1];
 
 /// The blocks of an area on each axis, or a few more.
 pub(super) const AREA: usize = 8;
@@ -17,15 +17,15 @@ pub(super) const AREA: usize = 8;
 /// A frame of more blocks is estimated from every second one.
 pub(super) const MOST_ASKED: usize = 1 << 13;
 
-/// A level of an area, or all of it, has its own estimate if at least as many blocks tell it.
+/// A shade of an area, or all of it, has its own estimate if at least as many blocks tell it.
 pub(super) const LEAST_OF_AREA: usize = 16;
 
-/// A level of the frame.
-pub(super) const LEAST_OF_LEVEL: usize = 64;
+/// A shade of the frame.
+pub(super) const LEAST_OF_SHADE: usize = 64;
 
-/// The noise of a level of the frame is at most as many times that of the frame: in a frame without noise a level whose
+/// The noise of a shade of the frame is at most as many times that of the frame: in a frame without noise a shade whose
 /// blocks all move would seem to have some.
-pub(super) const MOST_OF_LEVEL: u64 = 16;
+pub(super) const MOST_OF_SHADE: u64 = 16;
 
 /// A block whose texture has as many times the variance of the noise must be found by the search.
 pub(super) const TEXTURE: u64 = 16;
@@ -44,7 +44,7 @@ pub(super) const LIGHT: u64 = 16;
 /// As many halves of what linear interpolation seems to lose are no noise: where samples change fast, it loses more.
 pub(super) const LOSS: u64 = 3;
 
-/// Noise of less is none: a twelfth of the square of a level, which is what rounding makes.
+/// Noise of less is none: the variance 1/12, which is what rounding makes.
 pub(super) const LEAST: u64 = SAMPLES / 12;
 
 /// All that blocks tell is noise if 15 of 16 tell at most as many times what the lower quartile of them tells. With noise

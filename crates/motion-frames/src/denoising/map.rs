@@ -4,18 +4,21 @@ use rayon::prelude::*;
 
 use super::areas::Areas;
 use super::errors::{Errors, ReferenceErrors};
-use super::limits::{ALL, FALL, LEVELS, LITTLE, LOST_OF_SCENE, Levels, MORE_LOST, MORE_NOISE, RISE, TRUST};
+use super::limits::{
+    ALL, FALL, LITTLE, LOST_OF_SCENE, MORE_LOST, MORE_NOISE, RISE, SHADES, ShadeNoise, TRUST,
+};
 use super::noise::{
     ChromaBlock, ChromaError, LowerQuartile, LumaBlock, LumaError, least_noise, with_clipping, worthwhile,
 };
 use super::reference::Reference;
 use super::rules::{BLOCK, NoiseLevel, SAMPLES};
-use super::told::{Told, ToldOfBlock, level};
+use super::told::{Told, ToldOfBlock, shade};
 use motion_base::memory;
+use motion_base::threads::each_band;
 use motion_base::{Parameters, SetupError};
 
-/// In clean frames areas seem to have noise by coding: luma less than half a level² of eight bits, and chroma, where luma has
-/// none, less than two.
+/// In clean frames areas seem to have noise by coding: luma less than half the variance 1 of eight bits, and chroma,
+/// where luma has none, less than two.
 fn is_coding([luma, chroma]: [u64; 2], depth: u32) -> bool {
     2 * luma < least_noise(depth) && chroma < 2 * least_noise(depth)
 }
@@ -58,11 +61,11 @@ impl<'a> Evidence<'a> {
     }
 }
 
-/// Memory that is used for all frames: the level of each block, and what luma and chroma tell in comparison with the
+/// Memory that is used for all frames: the shade of each block, and what luma and chroma tell in comparison with the
 /// frames before and after.
 #[derive(Default)]
 pub(super) struct NoiseMemory {
-    levels: Vec<u8>,
+    shades: Vec<u8>,
     luma: [Told; 2],
     chroma: [Told; 2],
 }
@@ -74,7 +77,7 @@ impl NoiseMemory {
     /// [`SetupError::Memory`] if there is too little.
     pub fn new(size: (usize, usize), has_chroma: bool) -> Result<Self, SetupError> {
         let (areas, mut memory) = (Areas::of_frame(size), Self::default());
-        memory.levels = memory::values("the levels of blocks", areas.blocks.0 * areas.blocks.1)?;
+        memory.shades = memory::values("the shades of blocks", areas.blocks.0 * areas.blocks.1)?;
         memory.luma.iter_mut().try_for_each(|told| told.reserve(areas))?;
         if has_chroma {
             memory.chroma.iter_mut().try_for_each(|told| told.reserve(areas))?;
@@ -86,12 +89,12 @@ impl NoiseMemory {
 /// The noise of a frame, and that of its areas, which follows what frames tell.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Followed {
-    frame: Levels,
-    areas: Vec<Levels>,
-    /// For each area the noise of each level that it has of its own.
-    own: Vec<[Option<u64>; LEVELS]>,
+    frame: ShadeNoise,
+    areas: Vec<ShadeNoise>,
+    /// For each area the noise of each shade that it has of its own.
+    own: Vec<[Option<u64>; SHADES]>,
     /// The most of these in the area and those around it.
-    most_around: Vec<[u64; LEVELS]>,
+    most_around: Vec<[u64; SHADES]>,
 }
 
 /// The noise of a stream's frames, which follows them.
@@ -204,13 +207,13 @@ impl NoiseMap {
             self.restart();
             return self.set_known(if evidence.is_empty() { 0 } else { known }, luma, chroma);
         }
-        let NoiseMemory { levels, luma: told, chroma: told_of_chroma } = memory;
-        levels.clear();
-        levels.extend(luma.iter().map(|block| level(block, depth)));
+        let NoiseMemory { shades, luma: told, chroma: told_of_chroma } = memory;
+        shades.clear();
+        shades.extend(luma.iter().map(|block| shade(block, depth)));
         let evidence = &evidence[..evidence.len().min(told.len())];
         let told = &mut told[..evidence.len()];
         told.par_iter_mut().zip(evidence).for_each(|(told, evidence)| {
-            told.by_luma(areas, depth, levels, luma, (evidence.luma, evidence.flickers));
+            told.by_luma(areas, depth, shades, luma, (evidence.luma, evidence.flickers));
         });
         let lost_in = |is_previous: bool| {
             let found = evidence.iter().zip(&*told).find(|(evidence, _)| evidence.is_previous == is_previous);
@@ -228,11 +231,11 @@ impl NoiseMap {
         let Self { luma: of_luma, chroma: of_chroma, blocks, .. } = self;
         of_luma.each(areas, blocks, |followed, noise| {
             let of_block = &luma[followed.block];
-            let level = levels[followed.block].into();
-            let known = followed.noise(level, || ToldOfBlock::new(told, followed.block, of_block.white()));
+            let shade = shades[followed.block].into();
+            let known = followed.noise(shade, || ToldOfBlock::new(told, followed.block, of_block.white()));
             let known = if is_clean && is_coding([known, 0], depth) { 0 } else { known };
             // A block of a bar has none: between samples the picture beside it would be mixed into it.
-            let is_bar = (level == 0 || has_bars) && of_block.variation == 0;
+            let is_bar = (shade == 0 || has_bars) && of_block.variation == 0;
             noise.luma = if is_bar { 0 } else { worthwhile(with_clipping(known, of_block, depth)) };
         });
         if chroma.is_empty() {
@@ -249,17 +252,17 @@ impl NoiseMap {
             };
             told.by_blocks(luma.len(), of_block);
             told.trust = by_luma.trust;
-            told.of_frame(levels, LowerQuartile::of_white(chroma[0].samples));
-            told.of_areas(areas, levels, chroma[0].samples);
+            told.of_frame(shades, LowerQuartile::of_white(chroma[0].samples));
+            told.of_areas(areas, shades, chroma[0].samples);
         });
         of_chroma.follow(areas, told);
         of_chroma.each(areas, blocks, |followed, noise| {
-            let level = levels[followed.block].into();
-            let known = followed.noise(level, || ToldOfBlock::new(told, followed.block, u64::MAX));
+            let shade = shades[followed.block].into();
+            let known = followed.noise(shade, || ToldOfBlock::new(told, followed.block, u64::MAX));
             let known = if is_clean && is_coding([noise.luma, known], depth) { 0 } else { known };
             let (luma, chroma) = (&luma[followed.block], &chroma[followed.block]);
             let are_flat = luma.variation == 0 && chroma.variation == 0;
-            noise.chroma = if (level == 0 || has_bars) && are_flat { 0 } else { worthwhile(known) };
+            noise.chroma = if (shade == 0 || has_bars) && are_flat { 0 } else { worthwhile(known) };
         });
     }
 }
@@ -273,34 +276,34 @@ impl Followed {
     fn new(areas: Areas) -> Result<Self, SetupError> {
         let count = areas.count.0 * areas.count.1;
         let areas = memory::values("the noise of areas", count)?;
-        let own = memory::values("the noise of the levels of areas", count)?;
+        let own = memory::values("the noise of the shades of areas", count)?;
         let most_around = memory::values("the most noise around areas", count)?;
-        Ok(Self { frame: Levels::default(), areas, own, most_around })
+        Ok(Self { frame: ShadeNoise::default(), areas, own, most_around })
     }
 
     fn restart(&mut self) {
-        self.frame = Levels::default();
-        self.areas.fill(Levels::default());
+        self.frame = ShadeNoise::default();
+        self.areas.fill(ShadeNoise::default());
     }
 
     /// Follows what other frames tell: for the frame that which tells the least, for each area the least.
     fn follow(&mut self, areas: Areas, told: &[Told]) {
-        self.frame = Levels::default();
+        self.frame = ShadeNoise::default();
         let least = told.iter().filter(|told| told.frame[ALL].is_some()).min_by_key(|told| told.frame[ALL]);
         if let Some(told) = least {
             self.frame = told.frame.map(|noise| noise.map(|noise| noise * told.trust / TRUST));
         }
-        for (area, levels) in self.areas.iter_mut().enumerate() {
-            let least = |level: usize| told.iter().filter_map(|told| told.areas[area][level]).min();
-            follow(levels, std::array::from_fn(least));
+        for (area, shades) in self.areas.iter_mut().enumerate() {
+            let least = |shade: usize| told.iter().filter_map(|told| told.areas[area][shade]).min();
+            follow(shades, std::array::from_fn(least));
         }
         for area in 0..self.areas.len() {
-            for level in 0..LEVELS {
-                self.own[area][level] = self.of_area(area, level);
+            for shade in 0..SHADES {
+                self.own[area][shade] = self.of_area(area, shade);
             }
         }
         for (area, most) in self.most_around.iter_mut().enumerate() {
-            *most = [0; LEVELS];
+            *most = [0; SHADES];
             for own in areas.around(area).map(|area| &self.own[area]) {
                 for (most, own) in most.iter_mut().zip(own) {
                     *most = own.unwrap_or(0).max(*most);
@@ -309,16 +312,16 @@ impl Followed {
         }
     }
 
-    /// The noise of a level of an area, if that is another than that of the frame.
-    fn of_area(&self, area: usize, level: usize) -> Option<u64> {
-        let of_frame = self.of_frame(level);
-        let noise = self.areas[area][level].or(self.areas[area][ALL])?;
+    /// The noise of a shade of an area, if that is another than that of the frame.
+    fn of_area(&self, area: usize, shade: usize) -> Option<u64> {
+        let of_frame = self.of_frame(shade);
+        let noise = self.areas[area][shade].or(self.areas[area][ALL])?;
         (LITTLE * noise < of_frame || noise > MORE_NOISE * of_frame).then_some(noise)
     }
 
-    /// The noise of a level of the frame.
-    fn of_frame(&self, level: usize) -> u64 {
-        self.frame[level].or(self.frame[ALL]).unwrap_or(0)
+    /// The noise of a shade of the frame.
+    fn of_frame(&self, shade: usize) -> u64 {
+        self.frame[shade].or(self.frame[ALL]).unwrap_or(0)
     }
 
     /// Calls `set` with each block, and what is known of its area.
@@ -328,7 +331,7 @@ impl Followed {
         blocks: &mut [BlockNoise],
         set: impl Fn(FollowedBlock<'_>, &mut BlockNoise) + Sync,
     ) {
-        blocks.par_chunks_mut(areas.blocks.0).enumerate().for_each(|(row, blocks)| {
+        each_band(blocks, areas.blocks.0, &|row, blocks| {
             for (area, columns) in areas.of_row(row) {
                 for column in columns {
                     let block = row * areas.blocks.0 + column;
@@ -348,18 +351,18 @@ struct FollowedBlock<'a> {
 }
 
 impl FollowedBlock<'_> {
-    /// Its noise, if it is of this level, and frames tell `told` of it.
+    /// Its noise, if it is of this shade, and frames tell `told` of it.
     #[inline(always)]
-    fn noise(&self, level: usize, told: impl FnOnce() -> Option<ToldOfBlock>) -> u64 {
+    fn noise(&self, shade: usize, told: impl FnOnce() -> Option<ToldOfBlock>) -> u64 {
         let Self { followed, areas, area, .. } = *self;
-        let known = followed.own[area][level].unwrap_or_else(|| followed.of_frame(level));
-        if followed.most_around[area][level] <= 2 * known {
+        let known = followed.own[area][shade].unwrap_or_else(|| followed.of_frame(shade));
+        if followed.most_around[area][shade] <= 2 * known {
             return known;
         }
         match told() {
             // Of another kind than most of its area, or in an area that tells nothing.
             Some(told) if told.least > known => {
-                let others = areas.around(area).filter_map(|area| followed.own[area][level]);
+                let others = areas.around(area).filter_map(|area| followed.own[area][shade]);
                 others.filter(|noise| *noise > 2 * known && told.may_have(*noise)).max().unwrap_or(known)
             }
             _ => known,
@@ -367,9 +370,9 @@ impl FollowedBlock<'_> {
     }
 }
 
-/// Follows what is told of each level.
-fn follow(levels: &mut Levels, told: Levels) {
-    for (noise, told) in levels.iter_mut().zip(told) {
+/// Follows what is told of each shade.
+fn follow(shades: &mut ShadeNoise, told: ShadeNoise) {
+    for (noise, told) in shades.iter_mut().zip(told) {
         if let Some(told) = told {
             let known = noise.unwrap_or(told);
             *noise = Some(known + told.saturating_sub(known) / RISE - known.saturating_sub(told) / FALL);

@@ -61,8 +61,7 @@ impl PlaneMean<'_, '_> {
             let averages = &averages[row * columns..][..columns];
             let lights = &lights[..];
             let mean = MeanOfBlocks::<S, W, H> {
-                plane,
-                pixel,
+                plane: PixelPlane { view: *plane, pixel },
                 steps,
                 sources,
                 stripes,
@@ -91,9 +90,7 @@ impl<'a> ChromaWork<'a> for PlaneMean<'a, '_> {
 
 /// Averages a row of blocks of `W` x `H` samples.
 struct MeanOfBlocks<'a, S, const W: usize, const H: usize> {
-    plane: &'a FrameView<'a>,
-    /// Samples of a pixel.
-    pixel: usize,
+    plane: PixelPlane<'a>,
     steps: (i32, i32),
     /// The samples of the other frames.
     sources: &'a [S],
@@ -120,8 +117,8 @@ impl<S: CellSource<W, H>, const W: usize, const H: usize> MeanOfBlocks<'_, S, W,
         E: InstructionSet,
         T: CellSource<V, H>,
     {
-        let origin = ((column * (W / self.pixel)) as i32, (self.row * H) as i32);
-        let samples = T::Cell::<E>::read(engine, self.plane, self.pixel, origin);
+        let origin = ((column * (W / self.plane.pixel)) as i32, (self.row * H) as i32);
+        let samples = T::Cell::<E>::read(engine, &self.plane, origin);
         let averages = &self.averages[column..][..V / W];
         let mut sum =
             samples.times(of_samples::<E, T::Cell<E>, V, H>(engine, averages, |average| average.weights[0]));
@@ -133,7 +130,7 @@ impl<S: CellSource<W, H>, const W: usize, const H: usize> MeanOfBlocks<'_, S, W,
             // In luma, whose cells are blocks.
             if let Some(errors) = self.lights[index] {
                 let brighter = errors.of(self.row * self.averages.len() + column).brighter;
-                predicted = predicted.brighter(brighter, self.plane.format().peak());
+                predicted = predicted.brighter(brighter, self.plane.view.format().peak());
             }
             let weights =
                 of_samples::<E, T::Cell<E>, V, H>(engine, averages, |average| average.weights[index + 1]);
@@ -177,7 +174,7 @@ impl<E: InstructionSet, S: CellSource<W, H>, const W: usize, const H: usize> Wor
         for first in (0..mean.averages.len()).step_by(together) {
             let (left, top) = ((first * W) as i32, (mean.row * H) as i32);
             if let Some(stripes) = mean.stripes
-                && mean.plane.inside((left, top), (STRIPE, H)).is_some()
+                && mean.plane.view.inside((left, top), (STRIPE, H)).is_some()
             {
                 out.write((left, 0), &mean.cell::<E, _, STRIPE>(engine, stripes, first));
                 continue;

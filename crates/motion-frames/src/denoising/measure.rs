@@ -25,18 +25,14 @@ impl<E: InstructionSet> Work<E> for MeasuredLuma<'_> {
     #[inline(always)]
     fn run(self, engine: E) {
         let Self { plane, y, blocks } = self;
-        let rows = BLOCK.min(plane.height() - y);
+        let (rows, pixels) = (BLOCK.min(plane.height() - y), PixelPlane { view: *plane, pixel: 1 });
         for (column, block) in blocks.iter_mut().enumerate() {
             let x = column * BLOCK;
             let columns = BLOCK.min(plane.width() - x);
             let [sum, squares, steps] = if plane.format().depth() == 8 && (columns, rows) == (BLOCK, BLOCK) {
                 let cell = |x: usize| {
-                    <RegisterCell<E, 4> as PlaneCell<E, BLOCK, BLOCK>>::read(
-                        engine,
-                        plane,
-                        1,
-                        (x as i32, y as i32),
-                    )
+                    let at = (x as i32, y as i32);
+                    <RegisterCell<E, 4> as PlaneCell<E, BLOCK, BLOCK>>::read(engine, &pixels, at)
                 };
                 cell(x).sums(engine, cell(x + 1))
             } else {
@@ -107,13 +103,13 @@ impl<S: CellSource<BLOCK, BLOCK>, E: InstructionSet> Work<E> for LumaErrors<'_, 
     fn run(self, engine: E) {
         let Self { of: LumaRow { plane, blocks, ends, row }, source, mut errors, of_other_light } = self;
         let (y, columns) = (row * BLOCK, blocks.len());
-        let rows = BLOCK.min(plane.height() - y);
+        let (rows, pixels) = (BLOCK.min(plane.height() - y), PixelPlane { view: *plane, pixel: 1 });
         for (column, block) in blocks.iter().enumerate() {
             if column % PREFETCHED == 0 && column + AHEAD < columns {
                 source.prefetch(engine, ends.position(column + AHEAD, row));
             }
             let x = column * BLOCK;
-            let samples = S::Cell::<E>::read(engine, plane, 1, (x as i32, y as i32));
+            let samples = S::Cell::<E>::read(engine, &pixels, (x as i32, y as i32));
             let position = ends.position(column, row);
             let inside = (BLOCK.min(plane.width() - x), rows);
             let [squares, predicted] = samples.error_and_sum(source.cell(engine, position), inside);
@@ -171,17 +167,14 @@ impl<'a> ChromaWork<'a> for MeasuredChromaErrors<'a, '_> {
         S: CellSource<W, H> + From<PixelPlane<'a>>,
     {
         let Self { instructions, planes, steps, others, ends, noise, row, errors } = self;
-        let of_plane = |(&plane, &view): (&FrameView<'a>, &FrameView<'a>)| {
-            let other = PixelPlane { view, pixel };
+        let of_plane = |views: (&FrameView<'a>, &FrameView<'a>)| {
+            let [plane, other] = [*views.0, *views.1].map(|view| PixelPlane { view, pixel });
             ChromaPlane::<S, H> { plane, source: other.into(), stripes: other.into() }
         };
         let are_filled = fill_stripes::<W>(planes[0].format().depth(), std::slice::from_ref(ends));
         let planes: Vec<_> = planes.iter().zip(others).map(of_plane).collect();
         let planes = &planes[..];
-        S::run(
-            instructions,
-            ChromaErrors::<S, W, H> { planes, pixel, are_filled, steps, ends, noise, row, errors },
-        );
+        S::run(instructions, ChromaErrors::<S, W, H> { planes, are_filled, steps, ends, noise, row, errors });
     }
 }
 
@@ -374,7 +367,7 @@ fn inside<const W: usize, const H: usize>(plane: &FrameView<'_>, x: usize, y: us
 
 /// A plane of chroma, and the same of the other frame. A block has `H` rows.
 struct ChromaPlane<'a, S, const H: usize> {
-    plane: FrameView<'a>,
+    plane: PixelPlane<'a>,
     source: S,
     /// As stripes.
     stripes: Stripes<'a, H>,
@@ -383,8 +376,6 @@ struct ChromaPlane<'a, S, const H: usize> {
 /// Measures the prediction of a row of blocks of chroma, of `W` x `H` samples.
 struct ChromaErrors<'a, 'e, S, const W: usize, const H: usize> {
     planes: &'a [ChromaPlane<'a, S, H>],
-    /// Samples of a pixel.
-    pixel: usize,
     /// Whether blocks fill stripes.
     are_filled: bool,
     steps: (i32, i32),
@@ -408,9 +399,8 @@ impl<S: CellSource<W, H>, const W: usize, const H: usize> ChromaErrors<'_, '_, S
         let (x, y, position) = (column * W, self.row * H, self.position(column));
         let mut sum = 0;
         for ChromaPlane { plane, source, .. } in self.planes {
-            let samples =
-                S::Cell::<E>::read(engine, plane, self.pixel, ((column * (W / self.pixel)) as i32, y as i32));
-            sum += samples.squared_error(source.cell(engine, position), inside::<W, H>(plane, x, y));
+            let samples = S::Cell::<E>::read(engine, plane, ((x / plane.pixel) as i32, y as i32));
+            sum += samples.squared_error(source.cell(engine, position), inside::<W, H>(&plane.view, x, y));
         }
         sum
     }
@@ -425,18 +415,14 @@ impl<S: CellSource<W, H>, const W: usize, const H: usize> ChromaErrors<'_, '_, S
         position: (i32, i32),
     ) -> Option<[u32; STRIPE / 2]> {
         let (x, y) = ((column * W) as i32, (self.row * H) as i32);
-        if !self.are_filled || self.planes[0].plane.inside((x, y), (STRIPE, H)).is_none() {
+        if !self.are_filled || self.planes[0].plane.view.inside((x, y), (STRIPE, H)).is_none() {
             return None;
         }
         let mut sums = [0; STRIPE / 2];
         for ChromaPlane { plane, stripes, .. } in self.planes {
             let predicted = CellSource::<STRIPE, H>::cell(stripes, engine, position);
-            let samples = <StripeCell<E, H> as PlaneCell<E, STRIPE, H>>::read(
-                engine,
-                plane,
-                self.pixel,
-                (x / self.pixel as i32, y),
-            );
+            let at = (x / plane.pixel as i32, y);
+            let samples = <StripeCell<E, H> as PlaneCell<E, STRIPE, H>>::read(engine, plane, at);
             let squares = samples.squares(predicted);
             sums.iter_mut().zip(squares).for_each(|(sum, squares)| *sum += squares);
         }

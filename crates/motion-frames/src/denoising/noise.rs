@@ -60,8 +60,8 @@ pub(super) fn per_sample(total: u64, samples: u64) -> u64 {
     if samples.is_power_of_two() { total >> samples.trailing_zeros() } else { total / samples }
 }
 
-/// The most noise that a block of so many samples with this variation has, in 64 samples: its variation, or that of the
-/// level by which coded video flickers.
+/// The most noise that a block of so many samples with this variation has, in 64 samples: its variation, or that of
+/// a difference of 1 in eight bits, by which coded video flickers.
 fn most_noise(variation: u64, samples: u64, depth: u32) -> u64 {
     per_sample(variation * SAMPLES, samples).max(least_noise(depth))
 }
@@ -129,7 +129,7 @@ impl ChromaBlock {
     }
 }
 
-/// The noise of 64 samples of a deviation of one level of eight bits.
+/// The noise of 64 samples of a deviation of 1 in eight bits.
 pub(super) fn least_noise(depth: u32) -> u64 {
     SAMPLES << (2 * (depth - 8))
 }

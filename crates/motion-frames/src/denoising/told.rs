@@ -1,10 +1,10 @@
-//! What blocks, areas and levels of brightness tell about noise in comparison with one other frame.
+//! What blocks, areas and shades of brightness tell about noise in comparison with one other frame.
 
 use super::areas::Areas;
 use super::errors::ReferenceErrors;
 use super::limits::{
-    ALL, BARS, LEAST_OF_AREA, LEAST_OF_LEVEL, LEVELS, LITTLE, LOST, Levels, MOST_ASKED, MOST_OF_LEVEL,
-    REPEATS, TRUST,
+    ALL, BARS, LEAST_OF_AREA, LEAST_OF_SHADE, LITTLE, LOST, MOST_ASKED, MOST_OF_SHADE, REPEATS, SHADES,
+    ShadeNoise, TRUST,
 };
 use super::noise::{
     LowerQuartile, LumaBlock, LumaError, are_alike, are_even, are_of_one_kind, noise_of, per_sample,
@@ -25,18 +25,18 @@ pub(super) struct Told {
     blocks: Vec<Option<u64>>,
     /// Whether every second block is asked, or all.
     are_halved: bool,
-    pub frame: Levels,
+    pub frame: ShadeNoise,
     /// How much `frame` counts, of [`TRUST`].
     pub trust: u64,
-    pub areas: Vec<Levels>,
+    pub areas: Vec<ShadeNoise>,
     /// The part of the blocks that the search has lost, in 256ths.
     pub lost: usize,
     /// Whether so many blocks repeat the other frame that noise is in areas at most.
     pub is_clean: bool,
     /// Whether so many blocks are flat and repeat the other frame that flat ones are those of bars.
     pub has_bars: bool,
-    /// What blocks tell, by level, and all of it.
-    sorted: [Vec<u64>; LEVELS + 1],
+    /// What blocks tell, by shade, and all of it.
+    sorted: [Vec<u64>; SHADES + 1],
 }
 
 /// The noise that a block tells, or the one before it that was asked.
@@ -60,9 +60,9 @@ impl ToldOfBlock {
     }
 }
 
-/// The level of the brightness of a block.
-pub(super) fn level(luma: &LumaBlock, depth: u32) -> u8 {
-    ((per_sample(LEVELS as u64 * luma.sum(), luma.samples()) >> depth) as u8).min(LEVELS as u8 - 1)
+/// The shade of the brightness of a block.
+pub(super) fn shade(luma: &LumaBlock, depth: u32) -> u8 {
+    ((per_sample(SHADES as u64 * luma.sum(), luma.samples()) >> depth) as u8).min(SHADES as u8 - 1)
 }
 
 impl Told {
@@ -95,7 +95,7 @@ impl Told {
         let flat_repeats = self.asked().filter(|(block, told)| told.is_none() && is_flat_repeat(*block));
         self.has_bars = BARS * flat_repeats.count() >= self.blocks.len();
         // Flat blocks near black and white are those of bars.
-        let is_extreme = |block: usize| [0, LEVELS as u8 - 1].contains(&of_blocks[block]);
+        let is_extreme = |block: usize| [0, SHADES as u8 - 1].contains(&of_blocks[block]);
         let is_repeat = |(block, told): &(usize, Option<u64>)| match told {
             Some(noise) => *noise == 0,
             None => is_flat_repeat(*block) && !is_extreme(*block),
@@ -103,12 +103,12 @@ impl Told {
         self.is_clean = REPEATS * self.asked().filter(is_repeat).count() > self.blocks.len();
         let white = LowerQuartile::of_white(SAMPLES);
         self.of_frame(of_blocks, white);
-        let is_even = self.sorted[ALL].len() >= LEAST_OF_LEVEL && are_even(&mut self.sorted[ALL]);
+        let is_even = self.sorted[ALL].len() >= LEAST_OF_SHADE && are_even(&mut self.sorted[ALL]);
         // Beside bars, or a slide, there may be noise.
         if self.is_clean {
             self.sorted.iter_mut().for_each(|told| told.retain(|noise| *noise > 0));
             self.set_frame(white);
-            if self.sorted[ALL].len() < LEAST_OF_LEVEL || !are_of_one_kind(&mut self.sorted[ALL]) {
+            if self.sorted[ALL].len() < LEAST_OF_SHADE || !are_of_one_kind(&mut self.sorted[ALL]) {
                 self.frame.iter_mut().flatten().for_each(|noise| *noise = 0);
             }
         }
@@ -118,27 +118,27 @@ impl Told {
         let found = self.where_found(|block| blocks[block].is_found(errors.of(block).difference(flickers)));
         let sure = found.or(self.frame[ALL].filter(|_| is_even));
         // Where the search does not find what it must find, differences do not tell noise.
-        let is_lost = |told: &Self, levels: &Levels, block: usize| {
-            let level = usize::from(of_blocks[block]);
-            let noise = levels[level].or(levels[ALL]).or(told.frame[level]).or(told.frame[ALL]);
+        let is_lost = |told: &Self, shades: &ShadeNoise, block: usize| {
+            let shade = usize::from(of_blocks[block]);
+            let noise = shades[shade].or(shades[ALL]).or(told.frame[shade]).or(told.frame[ALL]);
             blocks[block].is_lost(noise.unwrap_or(0), sure, errors.of(block).difference(flickers), depth)
         };
         let telling = self.asked().filter(|(_, told)| told.is_some());
         let all = telling.clone().count();
-        let lost = telling.filter(|&(block, _)| is_lost(self, &Levels::default(), block)).count();
+        let lost = telling.filter(|&(block, _)| is_lost(self, &ShadeNoise::default(), block)).count();
         self.trust = TRUST.min(TRUST * (4 * all as u64).saturating_sub(16 * lost as u64) / all.max(1) as u64);
         self.lost = 256 * lost / all.max(1);
         self.of_areas(areas, of_blocks, SAMPLES);
         for area in 0..self.areas.len() {
-            let levels = self.areas[area];
-            if levels == Levels::default() {
+            let shades = self.areas[area];
+            if shades == ShadeNoise::default() {
                 continue;
             }
             let asked = areas.blocks(area, self.step());
             let telling = asked.filter(|&block| self.of(block).is_some_and(|noise| noise > 0));
-            let lost = telling.clone().filter(|&block| is_lost(self, &levels, block)).count();
+            let lost = telling.clone().filter(|&block| is_lost(self, &shades, block)).count();
             if LOST * lost > telling.count() {
-                self.areas[area] = Levels::default();
+                self.areas[area] = ShadeNoise::default();
             }
         }
     }
@@ -166,15 +166,15 @@ impl Told {
         self.blocks[block >> u32::from(self.are_halved)]
     }
 
-    /// Sorts what of `telling` is some by the levels of the blocks.
+    /// Sorts what of `telling` is some by the shades of the blocks.
     fn sort(
-        sorted: &mut [Vec<u64>; LEVELS + 1],
-        levels: &[u8],
+        sorted: &mut [Vec<u64>; SHADES + 1],
+        shades: &[u8],
         telling: impl Iterator<Item = (usize, Option<u64>)>,
     ) {
         sorted.iter_mut().for_each(Vec::clear);
         telling.filter_map(|(block, told)| Some((block, told?))).for_each(|(block, noise)| {
-            sorted[usize::from(levels[block])].push(noise);
+            sorted[usize::from(shades[block])].push(noise);
             sorted[ALL].push(noise);
         });
     }
@@ -206,9 +206,9 @@ impl Told {
     }
 
     /// Sorts what blocks tell, and sets the noise of the frame by it.
-    pub fn of_frame(&mut self, levels: &[u8], quartile: LowerQuartile) {
+    pub fn of_frame(&mut self, shades: &[u8], quartile: LowerQuartile) {
         let mut sorted = std::mem::take(&mut self.sorted);
-        Self::sort(&mut sorted, levels, self.asked());
+        Self::sort(&mut sorted, shades, self.asked());
         self.sorted = sorted;
         self.set_frame(quartile);
     }
@@ -216,11 +216,11 @@ impl Told {
     /// Sets the noise of the frame by what was sorted.
     fn set_frame(&mut self, quartile: LowerQuartile) {
         let sorted = &mut self.sorted;
-        self.frame = std::array::from_fn(|level| {
-            let is_told = level == ALL || sorted[level].len() >= LEAST_OF_LEVEL;
-            is_told.then(|| noise_of(&mut sorted[level], quartile)).flatten()
+        self.frame = std::array::from_fn(|shade| {
+            let is_told = shade == ALL || sorted[shade].len() >= LEAST_OF_SHADE;
+            is_told.then(|| noise_of(&mut sorted[shade], quartile)).flatten()
         });
-        let most = MOST_OF_LEVEL * self.frame[ALL].unwrap_or(0);
+        let most = MOST_OF_SHADE * self.frame[ALL].unwrap_or(0);
         self.frame[..ALL].iter_mut().flatten().for_each(|noise| *noise = most.min(*noise));
     }
 
@@ -233,15 +233,15 @@ impl Told {
             let telling = asked.map(|block| (block, self.of(block).filter(|noise| *noise > 0)));
             Self::sort(&mut sorted, of_blocks, telling);
             let Self { frame, trust, .. } = self;
-            let of = |told: &mut [u64], level: usize| {
+            let of = |told: &mut [u64], shade: usize| {
                 if told.len() < LEAST_OF_AREA {
                     return None;
                 }
                 let noise = noise_of(told, LowerQuartile::of_white(samples))?;
-                let of_frame = frame[level].or(frame[ALL]).unwrap_or(0) * *trust / TRUST;
+                let of_frame = frame[shade].or(frame[ALL]).unwrap_or(0) * *trust / TRUST;
                 are_alike(told, noise, samples, of_frame / LITTLE).then_some(noise)
             };
-            self.areas.push(std::array::from_fn(|level| of(&mut sorted[level], level)));
+            self.areas.push(std::array::from_fn(|shade| of(&mut sorted[shade], shade)));
         }
         self.sorted = sorted;
     }

@@ -16,7 +16,7 @@ pub(super) struct Weighed<'a> {
     /// The errors of its predictions from each other frame; of chroma there are none if there is no chroma.
     pub luma: &'a [LumaError],
     pub chroma: &'a [ChromaError],
-    /// For each other frame whether it has another light.
+    /// For each other frame whether it is brighter or darker.
     pub lights: &'a [bool],
 }
 

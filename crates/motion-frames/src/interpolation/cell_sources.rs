@@ -1,12 +1,16 @@
 //! The samples of planes at any position, in cells.
 
+use super::bilinear_rows::bilinear_rows;
 use super::cells::{DeepCell, RegisterCell};
 use super::mixed_cells::MixedCell;
 use super::rules::{BLOCK, block_of};
+use super::stored_samples::PixelPlane;
 use crate::compensation::Sampling;
+use motion_base::FrameView;
+use motion_base::half_samples::{InterpolatedSample, filter, half_samples_around};
 use motion_base::pyramid::quarter_samples::QuarterSamples;
-use motion_base::simd::{InstructionSet, Instructions, Samples, Words, Work, WorkForAll};
-use motion_base::{FrameView, half_samples_around, six_taps};
+use motion_base::sampling::{Fraction, bilinear};
+use motion_base::simd::{InstructionSet, Instructions, Words, Work, WorkForAll};
 
 /// A plane of a frame, readable between its samples in cells of `W` x `H` samples.
 pub(crate) trait CellSource<const W: usize, const H: usize>: Sync {
@@ -98,13 +102,13 @@ impl<E: InstructionSet> Work<E, DeepCell<BLOCK, BLOCK>> for DeepLumaCell<'_> {
         for (down, row) in around.iter_mut().enumerate() {
             plane.read_pixels(1, ((x >> 2) - 2, (y >> 2) - 2 + down as i32), row);
         }
-        let peak = plane.format().peak().into();
+        let peak = plane.format().peak();
         let [first, second] = half_samples_around((x & 3) as usize, (y & 3) as usize);
         let (a, b) = (points(&around, first, peak), points(&around, second, peak));
         let mut cell = [[0; BLOCK]; BLOCK];
         for y in 0..BLOCK {
             for x in 0..BLOCK {
-                cell[y][x] = (u32::from(a[y][x]) + u32::from(b[y][x]) + 1) >> 1;
+                cell[y][x] = a[y][x].average(b[y][x]).into();
             }
         }
         DeepCell(cell)
@@ -113,35 +117,34 @@ impl<E: InstructionSet> Work<E, DeepCell<BLOCK, BLOCK>> for DeepLumaCell<'_> {
 
 /// The points `(x, y)` half samples, 0 to 2, after the samples from the third on, on each axis.
 #[inline(always)]
-fn points(around: &[[u16; AROUND]; AROUND], (x, y): (usize, usize), peak: i32) -> [[u16; BLOCK]; BLOCK] {
-    let (left, top) = (x / 2, y / 2);
+fn points(around: &[[u16; AROUND]; AROUND], (x, y): (usize, usize), peak: u16) -> [[u16; BLOCK]; BLOCK] {
+    let (left, top) = (x / 2 + 2, y / 2 + 2);
     let mut points = [[0; BLOCK]; BLOCK];
-    // The sums across of all rows that are read, if the points lie between columns; else the samples.
-    let mut across = [[0; BLOCK]; AROUND];
-    for (across, row) in across.iter_mut().zip(around) {
-        for at in 0..BLOCK {
-            across[at] =
-                if x % 2 == 1 { six_taps(|tap| row[at + tap].into()) } else { row[at + left + 2].into() };
+    // The sums across of all rows that are read, if the points lie between columns.
+    let mut sums = [[0; BLOCK]; AROUND];
+    if x % 2 == 1 {
+        for (sums, row) in sums.iter_mut().zip(around) {
+            let tap = |k: usize| &row[k..];
+            filter(sums, [tap(0), tap(1), tap(2), tap(3), tap(4), tap(5)], u16::six_taps);
         }
     }
     for (down, points) in points.iter_mut().enumerate() {
-        for at in 0..BLOCK {
-            let (sum, shift) = if y % 2 == 1 {
-                (six_taps(|tap| across[down + tap][at]), 5 + 5 * (x % 2))
-            } else {
-                (across[down + top + 2][at], 5 * (x % 2))
-            };
-            points[at] = ((sum + ((1 << shift) >> 1)) >> shift).clamp(0, peak) as u16;
+        let tap = |k: usize| &around[down + k][left..];
+        let taps = [tap(0), tap(1), tap(2), tap(3), tap(4), tap(5)];
+        let sum = |k: usize| &sums[down + k][..];
+        let sums_down = [sum(0), sum(1), sum(2), sum(3), sum(4), sum(5)];
+        match (x % 2 == 1, y % 2 == 1) {
+            (false, false) => points.copy_from_slice(&around[down + top][left..][..BLOCK]),
+            (false, true) => filter(points, taps, |taps| u16::half_sample(u16::six_taps(taps), peak)),
+            (true, false) => {
+                for (point, sum) in points.iter_mut().zip(&sums[down + top]) {
+                    *point = u16::half_sample(*sum, peak);
+                }
+            }
+            (true, true) => filter(points, sums_down, |sums| u16::half_sample_of_sums(sums, peak)),
         }
     }
     points
-}
-
-/// A plane of chroma, of pixels of so many samples: one, or two where it holds both components.
-#[derive(Clone, Copy)]
-pub(crate) struct PixelPlane<'a> {
-    pub view: FrameView<'a>,
-    pub pixel: usize,
 }
 
 /// A plane of chroma of eight bits, which is interpolated linearly. A cell fills `N` registers.
@@ -159,48 +162,36 @@ pub(crate) const MOST_OF_PIXEL: usize = 2;
 /// The most rows of chroma that are read for a cell.
 const MOST_DOWN: usize = BLOCK + 1;
 
-/// At least the samples of a row of chroma that are read for a cell.
-const READ: usize = 16;
+/// At least the samples of a row of chroma that are read for a cell of more than eight bits.
+const DEEP_ROW: usize = 16;
 
 /// At least those of a row of eight bits, whose cells may be twice as wide.
-const READ_OF_BYTES: usize = 18;
+const BYTE_ROW: usize = 18;
 
 impl<const N: usize, const W: usize, const H: usize> CellSource<W, H> for Chroma<'_, N> {
     type Cell<E: InstructionSet> = RegisterCell<E, N>;
 
     #[inline(always)]
     fn cell<E: InstructionSet>(&self, engine: E, (x, y): (i32, i32)) -> Self::Cell<E> {
-        const { assert!(W + MOST_OF_PIXEL <= READ_OF_BYTES && H < MOST_DOWN && 16 * N == W * H) };
+        const { assert!(W + MOST_OF_PIXEL <= BYTE_ROW && H < MOST_DOWN && 16 * N == W * H) };
         let PixelPlane { view, pixel } = &self.0;
-        let (right, down) = ((x & 7) as u16, (y & 7) as u16);
+        let fraction = Fraction::of((x, y));
         let copied;
         // At whole samples there is no need for a column or row more, which at the edges is outside.
-        let needed = (W + if right > 0 { *pixel } else { 0 }, H + usize::from(down > 0));
+        let needed = (W + if fraction.x > 0 { *pixel } else { 0 }, H + usize::from(fraction.y > 0));
         let (samples, pitch) = match view.inside(((x >> 3) * *pixel as i32, y >> 3), needed) {
             Some(inside) => inside,
             None => {
                 copied = copy_pixels::<W, H>(&self.0, (x >> 3, y >> 3));
-                (copied.as_flattened(), READ_OF_BYTES)
+                (copied.as_flattened(), BYTE_ROW)
             }
         };
-        let weights = [(8 - right) * (8 - down), right * (8 - down), (8 - right) * down, right * down];
         let mut cell = [Words::all(engine, 0); N];
         for (n, cell) in cell.iter_mut().enumerate() {
             let samples = samples[n * (16 / W) * pitch..].as_ptr();
-            if (right, down) == (0, 0) {
-                // SAFETY: from the first sample on there are H rows of W samples, and a register has 16 / W of them.
-                *cell = unsafe { Samples::load_rows::<W>(engine, samples, pitch) }.widen();
-                continue;
-            }
-            for (at, weight) in [0, *pixel, pitch, pitch + pixel].into_iter().zip(weights) {
-                // Two of them are 0 where the motion has whole samples on one axis.
-                if weight > 0 {
-                    // SAFETY: as above, and there are a row and a pixel more where they have a weight.
-                    let rows = unsafe { Samples::load_rows::<W>(engine, samples.add(at), pitch) };
-                    *cell = cell.plus(rows.widen().times(Words::all(engine, weight)));
-                }
-            }
-            *cell = cell.round::<6>();
+            // SAFETY: from the first sample on there are H rows of W samples, of which a register has 16 / W, and a row and a
+            // pixel more where they have a weight.
+            *cell = unsafe { bilinear_rows::<E, W>(engine, (samples, pitch), *pixel, fraction) };
         }
         RegisterCell(cell)
     }
@@ -220,10 +211,10 @@ impl<const N: usize, const W: usize, const H: usize> CellSource<W, H> for Chroma
 fn copy_pixels<const W: usize, const H: usize>(
     PixelPlane { view, pixel }: &PixelPlane<'_>,
     (x, y): (i32, i32),
-) -> [[u8; READ_OF_BYTES]; MOST_DOWN] {
-    let mut rows = [[0; READ_OF_BYTES]; MOST_DOWN];
+) -> [[u8; BYTE_ROW]; MOST_DOWN] {
+    let mut rows = [[0; BYTE_ROW]; MOST_DOWN];
     for (down, row) in rows.iter_mut().enumerate().take(H + 1) {
-        let mut samples = [0; READ_OF_BYTES];
+        let mut samples = [0; BYTE_ROW];
         view.read_pixels(*pixel, (x, y + down as i32), &mut samples[..W + pixel]);
         for (to, sample) in row.iter_mut().zip(samples) {
             *to = sample as u8;
@@ -269,21 +260,23 @@ impl<E: InstructionSet, const W: usize, const H: usize> Work<E, DeepCell<W, H>> 
     #[inline(always)]
     fn run(self, _: E) -> DeepCell<W, H> {
         let Self { plane, position: (x, y) } = self;
-        const { assert!(W + MOST_OF_PIXEL <= READ && H < MOST_DOWN) };
+        const { assert!(W + MOST_OF_PIXEL <= DEEP_ROW && H < MOST_DOWN) };
         let PixelPlane { view, pixel } = plane;
-        let (right, down) = ((x & 7) as u32, (y & 7) as u32);
-        let mut across = [[0; W]; MOST_DOWN];
-        for (row, across) in across.iter_mut().enumerate().take(H + 1) {
-            let mut samples = [0; READ];
-            view.read_pixels(*pixel, (x >> 3, (y >> 3) + row as i32), &mut samples);
-            for x in 0..W {
-                across[x] = (8 - right) * u32::from(samples[x]) + right * u32::from(samples[x + pixel]);
-            }
+        let weights = Fraction::of((x, y)).weights();
+        let mut rows = [[0; DEEP_ROW]; MOST_DOWN];
+        for (row, samples) in rows.iter_mut().enumerate().take(H + 1) {
+            view.read_pixels(*pixel, (x >> 3, (y >> 3) + row as i32), samples);
         }
         let mut cell = [[0; W]; H];
-        for y in 0..H {
+        for (y, cell) in cell.iter_mut().enumerate() {
+            let (upper, lower) = (&rows[y], &rows[y + 1]);
+            let (right, lower_right) = (&upper[*pixel..][..W], &lower[*pixel..][..W]);
             for x in 0..W {
-                cell[y][x] = ((8 - down) * across[y][x] + down * across[y + 1][x] + 32) >> 6;
+                let around = [upper[x], right[x], lower[x], lower_right[x]];
+                cell[x] = bilinear(
+                    [around[0].into(), around[1].into(), around[2].into(), around[3].into()],
+                    weights,
+                );
             }
         }
         DeepCell(cell)

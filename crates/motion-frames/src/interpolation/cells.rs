@@ -2,8 +2,7 @@
 
 use std::ops::{Add, Mul};
 
-use super::stored_samples::StoredSample;
-use motion_base::FrameView;
+use super::stored_samples::{PixelPlane, StoredSample};
 use motion_base::simd::{InstructionSet, Samples, Words};
 
 /// A number for each sample of a cell.
@@ -32,10 +31,10 @@ pub(crate) trait PlaneCell<E, const W: usize, const H: usize>: Copy {
     /// The cell with these samples.
     fn of(engine: E, samples: &[[Self::Sample; W]; H]) -> Self;
 
-    /// The cell at `(x, y)` of `plane`, counted in pixels of so many samples. Outside the plane, its edge pixels repeat.
+    /// The cell of `plane` from the pixel at `(x, y)` on. Outside the plane, its edge pixels repeat.
     #[inline(always)]
-    fn read(engine: E, plane: &FrameView<'_>, pixel: usize, (x, y): (i32, i32)) -> Self {
-        Self::of(engine, &Self::Sample::read::<W, H>(plane, pixel, (x, y)))
+    fn read(engine: E, plane: &PixelPlane<'_>, (x, y): (i32, i32)) -> Self {
+        Self::of(engine, &Self::Sample::read::<W, H>(plane, (x, y)))
     }
 
     /// 64 times the samples of two cells, weighted: `weights` are those of the first in 64ths.
@@ -206,10 +205,10 @@ impl<E: InstructionSet, const N: usize, const W: usize, const H: usize> PlaneCel
     }
 
     #[inline(always)]
-    fn read(engine: E, plane: &FrameView<'_>, pixel: usize, (x, y): (i32, i32)) -> Self {
+    fn read(engine: E, plane: &PixelPlane<'_>, (x, y): (i32, i32)) -> Self {
         const { assert!(16 * N == W * H) };
-        let Some((samples, pitch)) = plane.inside((x * pixel as i32, y), (W, H)) else {
-            return Self::of(engine, &u8::read::<W, H>(plane, pixel, (x, y)));
+        let Some((samples, pitch)) = plane.view.inside((x * plane.pixel as i32, y), (W, H)) else {
+            return Self::of(engine, &u8::read::<W, H>(plane, (x, y)));
         };
         let mut cell = [Words::all(engine, 0); N];
         for (n, words) in cell.iter_mut().enumerate() {

@@ -2,11 +2,13 @@
 
 use rayon::prelude::*;
 
+use super::bilinear_rows::bilinear_rows;
 use super::rules::BLOCK;
 use super::starts::BlockEnds;
 use crate::compensation::{PlaneMut, Sampling};
 use motion_base::pyramid::planes::{LevelFrame, LevelLayout, SIDE};
-use motion_base::simd::{InstructionSet, Samples, Words};
+use motion_base::sampling::Fraction;
+use motion_base::simd::{InstructionSet, Samples};
 use motion_base::{FrameView, SetupError};
 
 /// The components that are compared.
@@ -77,24 +79,15 @@ impl ChromaPairs {
         // From further outside the same pixels follow.
         let near = |at: i32, length: usize| (at >> 3).clamp(-(CELL as i32 + 1), length as i32);
         let (column, row) = (near(x, layout.width / COMPONENTS), near(y, layout.height));
-        let (right, down) = ((x & 7) as u16, (y & 7) as u16);
-        let at = layout.at(COMPONENTS as i32 * column, row);
-        let samples = &self.frame.samples()[at..][..CELL * layout.pitch + ROW + COMPONENTS];
-        let weights = [(8 - right) * (8 - down), right * (8 - down), (8 - right) * down, right * down];
+        let (at, pitch, fraction) =
+            (layout.at(COMPONENTS as i32 * column, row), layout.pitch, Fraction::of((x, y)));
+        let samples = &self.frame.samples()[at..][..CELL * pitch + ROW + COMPONENTS];
         let mut cell = [Samples::zero(engine); 2];
         for (n, cell) in cell.iter_mut().enumerate() {
-            let samples = samples[2 * n * layout.pitch..].as_ptr();
-            let mut sum = Words::all(engine, 0);
-            let places = [0, COMPONENTS, layout.pitch, layout.pitch + COMPONENTS];
-            for (at, weight) in places.into_iter().zip(weights) {
-                // Two of them are 0 where the motion has whole samples on one axis.
-                if weight > 0 {
-                    // SAFETY: from the first sample on there are one more row and one more pixel than a cell has.
-                    let rows = unsafe { Samples::load_rows::<ROW>(engine, samples.add(at), layout.pitch) };
-                    sum = sum.plus(rows.widen().times(Words::all(engine, weight)));
-                }
-            }
-            *cell = sum.round::<6>().narrow();
+            let samples = samples[2 * n * pitch..].as_ptr();
+            // SAFETY: from the first sample on there are one more row and one more pixel than a cell has.
+            let rows = unsafe { bilinear_rows::<E, ROW>(engine, (samples, pitch), COMPONENTS, fraction) };
+            *cell = rows.narrow();
         }
         cell
     }

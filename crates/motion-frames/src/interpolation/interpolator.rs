@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Phase;
-use super::cell_sources::{CellSource, Chroma, ChromaWork, DeepLuma, PixelPlane, with_chroma};
+use super::cell_sources::{CellSource, Chroma, ChromaWork, DeepLuma, with_chroma};
 use super::choice::VectorChoice;
 use super::chroma_pairs::{ChromaPairs, PAIRS, are_separated_pairs, separate};
 use super::frame_maker::{FrameMaker, FrameQuality, InterpolationError, LoadedPair};
@@ -15,13 +15,14 @@ use super::projection::FoundField;
 use super::rules::{HalfVector, check_field, found_grid, grid, halvings, is_like_luma};
 use super::small_objects::MOST_PATCHES;
 use super::starts::{BlockEnds, Starts};
+use super::stored_samples::PixelPlane;
 use super::weighting::LoneEnds;
 use super::weighting::Weighting;
 use crate::compensation::{CompensationError, PlaneMut};
 use motion_base::memory;
 use motion_base::sampling::FrameFormat;
+use motion_base::simd::InstructionSetName;
 use motion_base::simd::Instructions;
-use motion_base::simd::Level;
 use motion_base::{EstimateError, FrameView, Grid, MotionVector, NATIVE, SetupError};
 
 /// The [`FrameMaker`] of the CPU.
@@ -78,18 +79,18 @@ impl Interpolator {
     /// [`SetupError`] if there are no such frames, interleaved chroma is not halved on both axes, or memory or threads are
     /// missing.
     pub fn new(format: &FrameFormat, quality: FrameQuality, threads: usize) -> Result<Self, SetupError> {
-        Self::with_level(format, quality, threads, Level::best())
+        Self::with_instruction_set(format, quality, threads, InstructionSetName::best())
     }
 
-    /// The same with the instructions of `level`.
+    /// The same with the instructions of `instruction_set`.
     ///
     /// # Errors
-    /// As [`Self::new`], and [`SetupError::DeviceUnsupported`] if this CPU lacks `level`.
-    pub fn with_level(
+    /// As [`Self::new`], and [`SetupError::DeviceUnsupported`] if this CPU lacks `instruction_set`.
+    pub fn with_instruction_set(
         format: &FrameFormat,
         quality: FrameQuality,
         threads: usize,
-        level: Level,
+        instruction_set: InstructionSetName,
     ) -> Result<Self, SetupError> {
         format.check_chroma(NATIVE)?;
         let grid = grid(format.size.0, format.size.1);
@@ -114,7 +115,7 @@ impl Interpolator {
         };
         let makes_pairs = is_weighted && are_separated_pairs(&format.samplings[1..], format.samples.depth());
         Ok(Self {
-            instructions: level.required()?,
+            instructions: instruction_set.required()?,
             threads: motion_base::threads::pool(threads)?,
             format: format.clone(),
             grid,

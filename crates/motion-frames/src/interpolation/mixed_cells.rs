@@ -28,7 +28,7 @@ pub(crate) trait MixedCell<E, const W: usize, const H: usize>: PlaneCell<E, W, H
     /// Sums that are 0.
     fn no_sums(engine: E) -> Self::Sums;
 
-    /// `sums` plus the samples in quarter levels, weighted.
+    /// `sums` plus the samples in quarters of their unit, weighted.
     fn add_to(self, sums: Self::Sums, weights: Self::Numbers) -> Self::Sums;
 
     /// The samples that are the means of what has been added with weights of these `totals`.

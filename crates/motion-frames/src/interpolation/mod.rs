@@ -8,6 +8,7 @@
 //! of the previous frame in the next one is projected to the time of the new frame, and each block chooses among the
 //! vectors around it the one whose two ends match best in the frames themselves.
 
+mod bilinear_rows;
 mod cell_sources;
 mod cells;
 mod choice;
@@ -31,9 +32,7 @@ mod starts;
 mod stored_samples;
 mod weighting;
 
-pub(crate) use cell_sources::{
-    CellSource, Chroma, ChromaWork, DeepLuma, MOST_OF_PIXEL, PixelPlane, with_chroma,
-};
+pub(crate) use cell_sources::{CellSource, Chroma, ChromaWork, DeepLuma, MOST_OF_PIXEL, with_chroma};
 pub(crate) use cells::{PlaneCell, RegisterCell};
 pub use frame_maker::{FrameMaker, FrameQuality, InterpolationError, LoadedPair};
 pub use interpolator::Interpolator;
@@ -56,4 +55,4 @@ pub(crate) use rules::{
 pub use search_input::SearchInput;
 #[cfg(feature = "opencl")]
 pub(crate) use small_objects::MOST_PATCHES;
-pub(crate) use stored_samples::BandMut;
+pub(crate) use stored_samples::{BandMut, PixelPlane};

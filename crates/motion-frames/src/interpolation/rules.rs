@@ -18,11 +18,11 @@ pub(crate) const MOST_DIFFERENCE: u32 = 32;
 /// What half a sample of that difference costs.
 pub(super) const SMOOTHNESS: u32 = 4;
 
-/// What a vector costs that is not zero: three levels a sample. Where nothing moves, others follow the noise, which the
+/// What a vector costs that is not zero: a difference of three a sample. Where nothing moves, others follow the noise, which the
 /// mean of both frames takes away.
 pub(super) const MOTION_COST: u32 = 192;
 
-/// What a level of difference in chroma costs, in pixels of half of luma's size on both axes.
+/// What a difference of 1 in chroma costs, in pixels of half of luma's size on both axes.
 pub(super) const CHROMA_COST: u32 = 4;
 
 /// A block stands still if at least so many of its samples are still detail.
@@ -57,8 +57,8 @@ pub(crate) const MOST_COARSE: u32 = 16;
 pub(crate) const COARSE_BITS: u32 = 7;
 
 /// A spatial weight times that of a match is divided by `2^WEIGHT_BITS`. The weights of a sample then add up to 9630 at most:
-/// the spatial ones to 39 · 39 + 896, and 255 of a match. So the sum of what is weighted, in quarter levels, is below 2^24
-/// with samples of eight bits, and below 2^32 with 16.
+/// the spatial ones to 39 · 39 + 896, and 255 of a match. So the sum of what is weighted, in quarters of the samples' unit, is
+/// below 2^24 with samples of eight bits, and below 2^32 with 16.
 pub(crate) const WEIGHT_BITS: u32 = 6;
 
 /// The same where ends also predict alone: the weights of the three matches of a vector add up to 765 at most, those of a sample

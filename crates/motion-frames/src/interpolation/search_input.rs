@@ -7,8 +7,8 @@ use super::patches::Patch;
 use super::rules::{BLOCK, check_field};
 use super::small_objects::SmallObjects;
 use crate::compensation::CompensationError;
+use motion_base::simd::InstructionSetName;
 use motion_base::simd::Instructions;
-use motion_base::simd::Level;
 use motion_base::{Algorithm, Frame, FrameView, MotionVector, Parameters, SetupError};
 use motion_search::scenes::{
     BlockVectors, FlatFrame, SceneCutThreshold, SceneCuts, SearchFrames, halved, halvings,
@@ -33,19 +33,23 @@ impl SearchInput {
     /// # Errors
     /// [`SetupError`] if the frames are empty or too large, or threads or memory are missing.
     pub fn new(size: (usize, usize), threads: usize) -> Result<Self, SetupError> {
-        Self::with_level(size, threads, Level::best())
+        Self::with_instruction_set(size, threads, InstructionSetName::best())
     }
 
-    /// The same with the instructions of `level`.
+    /// The same with the instructions of `instruction_set`.
     ///
     /// # Errors
-    /// As [`Self::new`], and [`SetupError::DeviceUnsupported`] if this CPU lacks `level`.
-    pub fn with_level(size: (usize, usize), threads: usize, level: Level) -> Result<Self, SetupError> {
+    /// As [`Self::new`], and [`SetupError::DeviceUnsupported`] if this CPU lacks `instruction_set`.
+    pub fn with_instruction_set(
+        size: (usize, usize),
+        threads: usize,
+        instruction_set: InstructionSetName,
+    ) -> Result<Self, SetupError> {
         Parameters::check_frame_size(size)?;
         let halvings = halvings(size.0, size.1);
         let searched_size = (halved(size.0, halvings), halved(size.1, halvings));
         Ok(Self {
-            instructions: level.required()?,
+            instructions: instruction_set.required()?,
             threads: motion_base::threads::pool(threads)?,
             size,
             search_frames: SearchFrames::new(size, halvings)?,

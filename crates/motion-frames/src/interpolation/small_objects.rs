@@ -17,7 +17,7 @@ use pairs::Object;
 use ranges::Ranges;
 use regions::{Region, RegionSearch};
 
-/// A block is looked at if its match costs at least so much more than those of all blocks on the mean: eight levels a sample.
+/// A block is looked at if its match costs at least so much more than those of all blocks on the mean: eight a sample.
 pub(super) const LEAST_COST: u32 = 8 * (BLOCK * BLOCK) as u32;
 
 /// It is also looked at if its vector differs by more from one beside it: two samples, in 32nds.

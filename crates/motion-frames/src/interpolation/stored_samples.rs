@@ -2,15 +2,17 @@
 
 use motion_base::{FrameView, SampleFormat};
 
+/// A plane, of pixels of so many samples: one, or two where it holds both components of chroma.
+#[derive(Clone, Copy)]
+pub(crate) struct PixelPlane<'a> {
+    pub view: FrameView<'a>,
+    pub pixel: usize,
+}
+
 /// A sample that is read from planes and written to them.
 pub(crate) trait StoredSample: Copy + Default + Into<u32> {
-    /// Reads the `W` samples and `H` rows at `(x, y)`, counted in pixels of so many samples. Outside the plane, its edge
-    /// pixels repeat.
-    fn read<const W: usize, const H: usize>(
-        plane: &FrameView<'_>,
-        pixel: usize,
-        at: (i32, i32),
-    ) -> [[Self; W]; H];
+    /// Reads the `W` samples and `H` rows from the pixel at `(x, y)` on. Outside the plane, its edge pixels repeat.
+    fn read<const W: usize, const H: usize>(plane: &PixelPlane<'_>, at: (i32, i32)) -> [[Self; W]; H];
 
     /// Writes samples in `format` to the beginning of `to`.
     fn store(format: SampleFormat, samples: &[Self], to: &mut [u8]);
@@ -18,13 +20,9 @@ pub(crate) trait StoredSample: Copy + Default + Into<u32> {
 
 impl StoredSample for u8 {
     #[inline(always)]
-    fn read<const W: usize, const H: usize>(
-        plane: &FrameView<'_>,
-        pixel: usize,
-        (x, y): (i32, i32),
-    ) -> [[u8; W]; H] {
-        let Some((samples, pitch)) = plane.inside((x * pixel as i32, y), (W, H)) else {
-            return read_repeated(plane, pixel, (x, y));
+    fn read<const W: usize, const H: usize>(plane: &PixelPlane<'_>, (x, y): (i32, i32)) -> [[u8; W]; H] {
+        let Some((samples, pitch)) = plane.view.inside((x * plane.pixel as i32, y), (W, H)) else {
+            return read_repeated(plane, (x, y));
         };
         let mut cell = [[0; W]; H];
         for (row, cell) in cell.iter_mut().enumerate() {
@@ -41,24 +39,16 @@ impl StoredSample for u8 {
 
 /// The same of samples of eight bits of which some lie outside the plane.
 #[cold]
-fn read_repeated<const W: usize, const H: usize>(
-    plane: &FrameView<'_>,
-    pixel: usize,
-    at: (i32, i32),
-) -> [[u8; W]; H] {
-    u16::read::<W, H>(plane, pixel, at).map(|row| row.map(|sample| sample as u8))
+fn read_repeated<const W: usize, const H: usize>(plane: &PixelPlane<'_>, at: (i32, i32)) -> [[u8; W]; H] {
+    u16::read::<W, H>(plane, at).map(|row| row.map(|sample| sample as u8))
 }
 
 impl StoredSample for u16 {
     #[inline(always)]
-    fn read<const W: usize, const H: usize>(
-        plane: &FrameView<'_>,
-        pixel: usize,
-        (x, y): (i32, i32),
-    ) -> [[u16; W]; H] {
+    fn read<const W: usize, const H: usize>(plane: &PixelPlane<'_>, (x, y): (i32, i32)) -> [[u16; W]; H] {
         let mut cell = [[0; W]; H];
         for (cell, y) in cell.iter_mut().zip(y..) {
-            plane.read_pixels(pixel, (x, y), cell);
+            plane.view.read_pixels(plane.pixel, (x, y), cell);
         }
         cell
     }

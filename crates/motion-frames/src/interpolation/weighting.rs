@@ -14,6 +14,7 @@ use hypotheses::{INTERVALS, LoneWeights, RowOfHypotheses};
 use motion_base::memory;
 use motion_base::pyramid::quarter_samples::QuarterSamples;
 use motion_base::simd::{InstructionSet, Instructions, Samples, Work};
+use motion_base::threads::each_band;
 use motion_base::{Grid, SetupError};
 
 pub(super) use hypotheses::{Hypotheses, LoneEnds};
@@ -96,8 +97,7 @@ impl Weighting {
         self.badness.iter_mut().for_each(|sum| *sum /= count);
 
         let mut coarse = std::mem::take(&mut self.coarse);
-        let rows = coarse.par_chunks_mut(self.coarse_grid.columns).enumerate();
-        rows.for_each(|(row, coarse)| {
+        each_band(&mut coarse, self.coarse_grid.columns, &|row, coarse| {
             instructions.run(RowOfCoarse { weighting: self, luma, row, ends, coarse });
         });
         self.coarse = coarse;

@@ -7,7 +7,7 @@ use motion_frames::denoising::{
 };
 use motion_frames::interpolation::FrameFormat;
 use motion_search::estimator::{Frame, FrameView, MotionVector, References, oracle as search};
-use motion_search::native::Level;
+use motion_search::native::InstructionSetName;
 use test_support::{Content, Noise, deepened, frames, padded};
 
 pub const HALVED: Sampling = Sampling { halved_x: true, halved_y: true, interleaved: false };
@@ -103,10 +103,12 @@ impl Sequence {
         noise.set_level(level_of_noise);
         let expected = oracle::denoise(&mut noise, &self.samplings, &planes, &references, strength).unwrap();
         let mut found = None;
-        for level in Level::available() {
+        for instruction_set in InstructionSetName::available() {
             let format = self.format();
             let loaded = references.len() + 1;
-            let mut denoiser = Denoiser::with_level(&format, references.len(), loaded, 2, level).unwrap();
+            let mut denoiser =
+                Denoiser::with_instruction_set(&format, references.len(), loaded, 2, instruction_set)
+                    .unwrap();
             denoiser.set_noise_level(level_of_noise);
             // Those that were loaded before are gone.
             for _ in 0..3 {
@@ -120,7 +122,7 @@ impl Sequence {
                 let measured = denoiser.measure(&planes, references, strength).unwrap().clone();
                 for (index, (plane, expected)) in planes.iter().zip(&expected).enumerate() {
                     let made = written(&mut denoiser, index, plane, references);
-                    let name = format!("plane {index} of {:?}, {level}", format.size);
+                    let name = format!("plane {index} of {:?}, {instruction_set}", format.size);
                     if references.is_empty() {
                         assert!(measured.is_none());
                         assert!(made == samples(plane), "{name} alone");
@@ -132,7 +134,7 @@ impl Sequence {
                 found = Some(measured);
             }
         }
-        (found.expect("a level of instructions"), expected)
+        (found.expect("an instruction set"), expected)
     }
 }
 

@@ -8,7 +8,7 @@ use motion_frames::interpolation::{
 #[cfg(feature = "opencl")]
 use motion_frames::opencl::OpenClInterpolator;
 use motion_search::estimator::{Frame, FrameView, MotionVector, oracle as search};
-use motion_search::native::Level;
+use motion_search::native::InstructionSetName;
 #[cfg(feature = "opencl")]
 use motion_search::opencl::{DeviceKind, OpenClDevice};
 use test_support::{Content, Noise, deepened, frames, some_of};
@@ -173,10 +173,13 @@ pub(crate) type Makers = fn(&FrameFormat, FrameQuality) -> Vec<(String, Box<dyn 
 
 /// The CPU with each of its instruction sets.
 pub(crate) fn cpu(format: &FrameFormat, quality: FrameQuality) -> Vec<(String, Box<dyn FrameMaker>)> {
-    let maker = |level: Level| -> (String, Box<dyn FrameMaker>) {
-        (level.to_string(), Box::new(Interpolator::with_level(format, quality, 1, level).unwrap()))
+    let maker = |instruction_set: InstructionSetName| -> (String, Box<dyn FrameMaker>) {
+        (
+            instruction_set.to_string(),
+            Box::new(Interpolator::with_instruction_set(format, quality, 1, instruction_set).unwrap()),
+        )
     };
-    Level::available().map(maker).collect()
+    InstructionSetName::available().map(maker).collect()
 }
 
 /// All OpenCL devices, with the groups of their kind and with those of a GPU.
@@ -449,8 +452,8 @@ fn search_frames_equal_the_oracle() {
         for depth in [8, 10] {
             let pair = Pair::new(Content::Moved, size, &[], depth);
             let luma = &pair.views()[0][0].clone();
-            for level in Level::available() {
-                let mut searched = SearchInput::with_level(size, 0, level).unwrap();
+            for instruction_set in InstructionSetName::available() {
+                let mut searched = SearchInput::with_instruction_set(size, 0, instruction_set).unwrap();
                 assert_eq!(samples(&searched.frame(luma).unwrap()), samples(&oracle::search_frame(luma)));
             }
         }

@@ -14,7 +14,7 @@ use motion_frames::packers::x265::{self, CodingTree};
 use motion_frames::packers::{d3d12, nvenc};
 use motion_search::backend::DeviceSelector;
 use motion_search::estimator::{Frame, MotionVector, Parameters, References, SampleFormat};
-use motion_search::native::Level;
+use motion_search::native::InstructionSetName;
 use test_support::misuse::{frame, parameters};
 use test_support::{fails, panics};
 
@@ -116,8 +116,8 @@ fn made_frames() {
     let interleaved = Sampling { interleaved: true, ..Sampling::LUMA };
     let odd = FrameFormat { samplings: vec![Sampling::LUMA, interleaved], ..format() };
     assert!(Interpolator::new(&odd, FrameQuality::Fast, 1).is_err());
-    let (quality, level) = (FrameQuality::Fast, Level::best());
-    assert!(Interpolator::with_level(&format(), quality, usize::MAX, level).is_err());
+    let (quality, instruction_set) = (FrameQuality::Fast, InstructionSetName::best());
+    assert!(Interpolator::with_instruction_set(&format(), quality, usize::MAX, instruction_set).is_err());
     panics("plane_size", || format().plane_size(1));
     assert_eq!(
         (Phase::new(0, 1), Phase::new(1, 1), Phase::new(1, 0), Phase::new(2, 1)),
@@ -159,7 +159,7 @@ fn made_frames() {
     fails("is_scene_cut", input.is_scene_cut([&frame, &deep], &[MotionVector::default(); 4]), |error| {
         matches!(error, CompensationError::BitDepth(8, 10))
     });
-    assert!(SearchInput::with_level((16, 0), 1, Level::best()).is_err());
+    assert!(SearchInput::with_instruction_set((16, 0), 1, InstructionSetName::best()).is_err());
 }
 
 #[test]

@@ -6,7 +6,7 @@ use motion_frames::interpolation::{
     search_parameters,
 };
 use motion_search::estimator::{Frame, FrameView, MotionVector, oracle as search};
-use motion_search::native::Level;
+use motion_search::native::InstructionSetName;
 use test_support::{Content, Noise, frames, some_of};
 
 #[cfg(feature = "opencl")]
@@ -229,15 +229,15 @@ fn check_corrected(luma: &[Frame; 2], field: &[MotionVector], what: &str) -> Vec
     let size = luma[0].view().size();
     let searched = luma.each_ref().map(|luma| oracle::search_frame(&luma.view()));
     let expected = oracle::correct(searched.each_ref(), field);
-    for level in Level::available() {
-        let mut input = SearchInput::with_level(size, 1, level).unwrap();
+    for instruction_set in InstructionSetName::available() {
+        let mut input = SearchInput::with_instruction_set(size, 1, instruction_set).unwrap();
         // What is left of other frames does not count.
         let others = luma.each_ref().map(|luma| input.frame(&luma.view()).unwrap());
         input.correct([&others[1], &others[0]], &mut field.to_vec()).unwrap();
         let mut corrected = field.to_vec();
         let patches = input.correct(others.each_ref(), &mut corrected).unwrap();
-        assert!(corrected == expected.0, "another field, {size:?}, {level}, {what}");
-        assert!(patches == expected.1, "other patches, {size:?}, {level}, {what}");
+        assert!(corrected == expected.0, "another field, {size:?}, {instruction_set}, {what}");
+        assert!(patches == expected.1, "other patches, {size:?}, {instruction_set}, {what}");
     }
     expected.1
 }

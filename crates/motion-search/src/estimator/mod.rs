@@ -17,6 +17,7 @@ pub use device::{Device, DeviceInfo, Request, Ticket, search};
 pub(crate) use doubt::Doubt;
 pub use field::{FieldError, MotionField, motion_color};
 pub(crate) use flights::{Flight, Flights};
+pub(crate) use motion_base::NATIVE;
 #[doc(inline)]
 pub use motion_base::{
     Algorithm, BlockHandle, Border, CostKind, CostKinds, Displacement, EstimateError, Frame, FrameError,
@@ -24,7 +25,6 @@ pub use motion_base::{
     MotionVector, OrderKey, Parameters, PooledRecords, Prediction, Predictor, Quality, RecordPool,
     References, Sample, SampleFormat, SetupError, SubSample, UNITS_PER_SAMPLE, Window, prediction,
 };
-pub(crate) use motion_base::{NATIVE, half_samples_around, six_taps};
 pub use output::{Output, StageTimes};
 pub use part::Part;
 pub use report::{DeviceShare, Notice};

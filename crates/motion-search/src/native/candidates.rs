@@ -1,7 +1,10 @@
 //! Blocks and the candidates that they are compared with, as samples in memory.
 
 /// Samples of a reference row that may be read from the first candidate's first sample on.
-pub const READ: usize = 64;
+pub const ROW_SAMPLES: usize = 64;
+
+/// The eight candidates around another one, in steps of a search.
+pub const AROUND: [(i32, i32); 8] = [(-1, -1), (0, -1), (1, -1), (-1, 0), (1, 0), (-1, 1), (0, 1), (1, 1)];
 
 /// Blocks of a row and the frame that holds their candidates; rows of both are `pitch` apart.
 #[derive(Clone, Copy)]
@@ -48,10 +51,10 @@ impl<'a, S> Candidates<'a, S> {
         &self.reference[offset as usize..][..self.length()]
     }
 
-    /// Samples that `rows` rows of neighbouring candidates read: to [`READ`] past the beginning of the last row.
+    /// Samples that `rows` rows of neighbouring candidates read: to [`ROW_SAMPLES`] past the beginning of the last row.
     #[inline(always)]
     fn length_of_rows(&self, rows: usize) -> usize {
-        (self.side + rows - 2) * self.pitch + READ
+        (self.side + rows - 2) * self.pitch + ROW_SAMPLES
     }
 
     /// Whether the reference has all samples that `rows` rows of candidates read, the first candidate at `offset`.

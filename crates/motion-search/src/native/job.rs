@@ -1,11 +1,10 @@
 //! What is searched.
 
-use rayon::prelude::*;
-
 use crate::estimator::{MotionVector, Parameters, Sample, Window};
 use crate::native::candidates::Candidates;
 use crate::native::plane::{Plane, PlaneLayout};
 use motion_base::simd::Instructions;
+use motion_base::threads::each_band;
 
 /// A search of one frame in another.
 #[derive(Clone, Copy)]
@@ -89,7 +88,7 @@ pub type RowSearch = fn(&SearchJob<'_>, row: usize, &mut [MotionVector]);
 impl SearchJob<'_> {
     /// Shares the rows of blocks from `first` on, as many as `vectors` are of, among the threads.
     pub fn search_rows(&self, search_row: RowSearch, first: usize, vectors: &mut [MotionVector]) {
-        let rows = vectors.par_chunks_mut(self.parameters.grid().columns).enumerate();
-        rows.for_each(|(row, vectors)| search_row(self, first + row, vectors));
+        let columns = self.parameters.grid().columns;
+        each_band(vectors, columns, &|row, vectors| search_row(self, first + row, vectors));
     }
 }

@@ -38,7 +38,7 @@ mod sample;
 pub(crate) mod second_costs;
 mod three_step;
 
-pub use motion_base::simd::Level;
+pub use motion_base::simd::InstructionSetName;
 
 use std::fmt;
 use std::sync::Arc;
@@ -60,7 +60,7 @@ use motion_base::threads;
 /// finished: its vectors are then written once, to the caller's memory.
 pub struct Native {
     info: DeviceInfo,
-    level: Level,
+    instruction_set: InstructionSetName,
     search: Box<dyn FrameSearch>,
     /// How long the frame of each slot took to load.
     uploads: Vec<Duration>,
@@ -83,25 +83,32 @@ impl Native {
     /// # Errors
     /// [`SetupError`] if `parameters` are not valid or the frames do not fit into memory.
     pub fn new(parameters: Parameters) -> Result<Self, SetupError> {
-        Self::with_kernel(parameters, Kernel::Auto, Level::best())
+        Self::with_kernel(parameters, Kernel::Auto, InstructionSetName::best())
     }
 
-    /// A device for `parameters` with the instructions of `level`.
+    /// A device for `parameters` with the instructions of `instruction_set`.
     ///
     /// # Errors
-    /// As [`Self::new`], and [`SetupError::DeviceUnsupported`] if this CPU lacks `level`.
-    pub fn with_level(parameters: Parameters, level: Level) -> Result<Self, SetupError> {
-        Self::with_kernel(parameters, Kernel::Auto, level)
+    /// As [`Self::new`], and [`SetupError::DeviceUnsupported`] if this CPU lacks `instruction_set`.
+    pub fn with_instruction_set(
+        parameters: Parameters,
+        instruction_set: InstructionSetName,
+    ) -> Result<Self, SetupError> {
+        Self::with_kernel(parameters, Kernel::Auto, instruction_set)
     }
 
-    /// A device for `parameters` with `kernel` in the instructions of `level`.
+    /// A device for `parameters` with `kernel` in the instructions of `instruction_set`.
     /// [`Kernel::Auto`] is [`Kernel::Elimination`], or [`Kernel::Exhaustive`] if the blocks or the window are
     /// too small for elimination to pay or memory for its sums is missing.
     ///
     /// # Errors
-    /// As [`Self::with_level`], and [`SetupError::KernelUnsupported`] if `kernel` is one of
+    /// As [`Self::with_instruction_set`], and [`SetupError::KernelUnsupported`] if `kernel` is one of
     /// OpenCL's.
-    pub fn with_kernel(parameters: Parameters, kernel: Kernel, level: Level) -> Result<Self, SetupError> {
+    pub fn with_kernel(
+        parameters: Parameters,
+        kernel: Kernel,
+        instruction_set: InstructionSetName,
+    ) -> Result<Self, SetupError> {
         check_search(Self::NAME, kernel, &Tuning::default(), &parameters)?;
         if kernel != Kernel::Auto && !Kernel::NATIVE.contains(&kernel) {
             return Err(SetupError::KernelUnsupported {
@@ -111,7 +118,7 @@ impl Native {
                 advice: "choose kernel auto, or an OpenCL device".into(),
             });
         }
-        let instructions = level.required()?;
+        let instructions = instruction_set.required()?;
         let mut search: Box<dyn FrameSearch> = match parameters.algorithm {
             Algorithm::Full | Algorithm::ThreeStep => {
                 Box::new(BlockSearch::new(&parameters, kernel, instructions)?)
@@ -133,7 +140,7 @@ impl Native {
             memory: None,
         };
         Ok(Self {
-            level,
+            instruction_set,
             search,
             uploads: vec![Duration::ZERO; slots],
             flights: Flights::new(slots, depth),
@@ -169,8 +176,8 @@ impl Native {
     }
 
     /// The instruction set in use.
-    pub fn level(&self) -> Level {
-        self.level
+    pub fn instruction_set(&self) -> InstructionSetName {
+        self.instruction_set
     }
 }
 

@@ -3,11 +3,10 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use crate::estimator::{Border, FrameView, Parameters, Sample, SampleFormat, SetupError};
-use crate::native::candidates::READ;
+use crate::native::candidates::ROW_SAMPLES;
 use motion_base::memory::zeroed;
+use motion_base::threads::each_band;
 
 /// Rows that one task pads: with fewer, starting the task costs more than the copy.
 const ROWS_A_TASK: usize = 64;
@@ -46,7 +45,7 @@ impl PlaneLayout {
         let (left, furthest_x) = axis(window.x0(), window.x1(), parameters.extended_width());
         let (top, furthest_y) = axis(window.y0(), window.y1(), parameters.extended_height());
         let (left, top) = (left + reach, top + reach);
-        let columns = left + furthest_x + side + READ;
+        let columns = left + furthest_x + side + ROW_SAMPLES;
         // An odd number of cache lines a row spreads the rows of a search area over the whole cache.
         let pitch = columns.next_multiple_of(LINE) | LINE;
         let format = SampleFormat::new(parameters.bit_depth, 0)
@@ -130,7 +129,7 @@ impl Plane {
         };
         let samples: &mut [S] = bytemuck::cast_slice_mut(&mut self.memory);
         let samples = samples.get_mut(pitch * first..pitch * end).unwrap_or_default();
-        samples.par_chunks_mut(pitch * ROWS_A_TASK).enumerate().for_each(|(task, rows)| {
+        each_band(samples, pitch * ROWS_A_TASK, &|task, rows: &mut [S]| {
             rows.chunks_mut(pitch)
                 .enumerate()
                 .for_each(|(row, padded)| pad((first + task * ROWS_A_TASK + row, padded)));

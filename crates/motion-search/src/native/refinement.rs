@@ -7,19 +7,17 @@
 
 use rayon::prelude::*;
 
-use crate::estimator::{MotionVector, PooledRecords, RecordPool, half_samples_around};
-use crate::native::candidates::Candidates;
+use crate::estimator::{MotionVector, PooledRecords, RecordPool};
+use crate::native::candidates::{AROUND, Candidates};
 use crate::native::cost::{ComputeCosts, Cost, by_cost};
 use crate::native::job::{JobBlock, SearchJob};
 use crate::native::sample::SearchSample;
+use motion_base::half_samples::{filter, half_samples_around};
 use motion_base::memory::Line;
 use motion_base::simd::{InstructionSet, Instructions, Work};
 
-/// The candidates of a step around its centre, in steps.
-const AROUND: [(i32, i32); COMPARED] = [(-1, -1), (0, -1), (1, -1), (-1, 0), (1, 0), (-1, 1), (0, 1), (1, 1)];
-
 /// Candidates of a step.
-const COMPARED: usize = 8;
+const COMPARED: usize = AROUND.len();
 
 /// The step of half a sample, in quarter samples.
 const HALF: i32 = 2;
@@ -76,9 +74,9 @@ struct PatchParts<'a, S: SearchSample> {
     /// The block.
     current: &'a mut [S],
     /// The samples of the reference frame as numbers.
-    numbers: &'a mut [S::Filtered],
+    numbers: &'a mut [S::Sum],
     /// The filter's sums down the columns, before rounding.
-    sums: &'a mut [S::Filtered],
+    sums: &'a mut [S::Sum],
 }
 
 impl PatchLayout {
@@ -112,7 +110,7 @@ impl PatchLayout {
         let (read, plane, block) = (self.read(), self.plane(), self.block());
         let samples = [read + (PLANES - 1) * plane, COMPARED * block, block];
         let [planes, averages, current] = samples.map(|length| length * size_of::<S>());
-        let [numbers, sums] = [read, plane + TAPS].map(|length| length * size_of::<S::Filtered>());
+        let [numbers, sums] = [read, plane + TAPS].map(|length| length * size_of::<S::Sum>());
         [planes, averages, current, numbers, sums].map(|length| length.next_multiple_of(size_of::<Line>()))
     }
 
@@ -184,23 +182,23 @@ impl RefinedPatch {
         let (samples, halves) = planes.split_at_mut(read);
         copy_rows((samples, pitch), (reference, layout.pitch));
         for (number, sample) in numbers.iter_mut().zip(&*samples) {
-            *number = sample.number();
+            *number = (*sample).into();
         }
         let (right, halves) = halves.split_at_mut(plane);
         let (below, both) = halves.split_at_mut(plane);
-        let tap = |k: usize| &numbers[BEFORE * pitch + k..][..plane];
+        let tap = |k: usize| &numbers[BEFORE * pitch + k..];
         filter(right, [tap(0), tap(1), tap(2), tap(3), tap(4), tap(5)], |taps| {
             S::half_sample(S::six_taps(taps), peak)
         });
         // The last row has no half samples below it.
         let length = plane - pitch;
-        let tap = |k: usize| &numbers[k * pitch..][..length];
-        filter(sums, [tap(0), tap(1), tap(2), tap(3), tap(4), tap(5)], S::six_taps);
+        let tap = |k: usize| &numbers[k * pitch..];
+        filter(&mut sums[..length], [tap(0), tap(1), tap(2), tap(3), tap(4), tap(5)], S::six_taps);
         for (below, sum) in below[..length].iter_mut().zip(&sums[BEFORE..]) {
             *below = S::half_sample(*sum, peak);
         }
-        let tap = |k: usize| &sums[k..][..length];
-        filter(both, [tap(0), tap(1), tap(2), tap(3), tap(4), tap(5)], |taps| {
+        let tap = |k: usize| &sums[k..];
+        filter(&mut both[..length], [tap(0), tap(1), tap(2), tap(3), tap(4), tap(5)], |taps| {
             S::half_sample_of_sums(taps, peak)
         });
     }
@@ -256,17 +254,6 @@ fn copy_rows_of<S: SearchSample, const PITCH: usize>(to: &mut [S], (mut from, fr
         let Some(row) = from.first_chunk() else { return };
         *to = *row;
         from = from.get(from_pitch..).unwrap_or_default();
-    }
-}
-
-/// Writes what `point` makes of the numbers at each index of `taps`, which are equally long.
-#[inline(always)]
-fn filter<N: Copy, T>(points: &mut [T], [a, b, c, d, e, f]: [&[N]; TAPS], point: impl Fn([N; TAPS]) -> T) {
-    let length = a.len();
-    let (points, b, c) = (&mut points[..length], &b[..length], &c[..length]);
-    let (d, e, f) = (&d[..length], &e[..length], &f[..length]);
-    for i in 0..length {
-        points[i] = point([a[i], b[i], c[i], d[i], e[i], f[i]]);
     }
 }
 

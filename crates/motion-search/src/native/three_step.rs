@@ -1,6 +1,7 @@
 //! Three-step search of a row of blocks: few candidates, which share nothing with their neighbours.
 
 use crate::estimator::{MotionVector, OrderKey};
+use crate::native::candidates::AROUND;
 use crate::native::cost::{ComputeCosts, Cost, by_cost};
 use crate::native::job::{JobBlock, SearchJob};
 use crate::native::sample::SearchSample;
@@ -32,9 +33,6 @@ impl<S: SearchSample, E: InstructionSet> Work<E> for ThreeStepRow<'_, S> {
     }
 }
 
-/// The eight candidates around the centre, whose own cost is known.
-const AROUND: [(i32, i32); 8] = [(-1, -1), (0, -1), (1, -1), (-1, 0), (1, 0), (-1, 1), (0, 1), (1, 1)];
-
 /// The last centre of `block`.
 #[inline(always)]
 fn search<S: SearchSample>(block: JobBlock<'_>, compute_costs: ComputeCosts<S>) -> OrderKey {
@@ -52,7 +50,8 @@ fn search<S: SearchSample>(block: JobBlock<'_>, compute_costs: ComputeCosts<S>) 
     let mut best = OrderKey::new(centre[0], 0, 0);
     for step in parameters.window.steps() {
         let centre = best.displacement();
-        let (mut displacements, mut offsets, mut count) = ([(0, 0); 8], [0; 8], 0);
+        let (mut displacements, mut offsets, mut count) = ([(0, 0); AROUND.len()], [0; AROUND.len()], 0);
+        // The cost of the centre is known.
         for (right, down) in AROUND {
             let displacement = (centre.0 + right * step, centre.1 + down * step);
             if window.contains(displacement) {
@@ -60,8 +59,8 @@ fn search<S: SearchSample>(block: JobBlock<'_>, compute_costs: ComputeCosts<S>) 
                 count += 1;
             }
         }
-        let mut costs = [0; 8];
-        compute_costs(instructions, &candidates, &[0; 8][..count], &offsets[..count], &mut costs);
+        let mut costs = [0; AROUND.len()];
+        compute_costs(instructions, &candidates, &[0; AROUND.len()][..count], &offsets[..count], &mut costs);
         for ((x, y), cost) in displacements[..count].iter().zip(costs) {
             best = best.min(OrderKey::new(cost, *x, *y));
         }

@@ -5,7 +5,7 @@ use super::{BLOCK, BlockSamples};
 /// The samples of an area.
 const SAMPLES: usize = BLOCK * BLOCK;
 
-/// The [structure](CentredBlock::structure) from which on an area counts: a deviation of one and a half levels.
+/// The [structure](CentredBlock::structure) from which on an area counts: a deviation of one and a half.
 const LEAST_STRUCTURE: i64 = 144;
 
 /// The most variance of noise that is believed.

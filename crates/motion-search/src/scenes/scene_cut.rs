@@ -287,7 +287,7 @@ impl SceneCuts {
 mod tests {
     use super::*;
     use crate::scenes::oracle::halved_frame;
-    use motion_base::simd::Level;
+    use motion_base::simd::InstructionSetName;
 
     /// Whether lines of samples of both frames have nothing but noise.
     fn is_flat_line(lines: [Vec<i64>; 2]) -> bool {
@@ -417,7 +417,7 @@ mod tests {
             seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             (seed >> 24) as i32
         };
-        let instructions = Level::best().required().unwrap();
+        let instructions = InstructionSetName::best().required().unwrap();
         let mut seen = [0; 2];
         for case in 0..300 {
             let (width, height): (usize, usize) =
@@ -438,8 +438,8 @@ mod tests {
                     let (is_other, is_flat) = kinds[y / 32 * width.div_ceil(32) + x / 32];
                     let scene = &scenes[usize::from(is_other && is_current)];
                     let is_bar = y < bar || height - y <= bar || black && is_current;
-                    let level = if is_flat || is_bar { 90 } else { scene[y / 17 * columns + x / 17] };
-                    (level + random() % deviation) as u8
+                    let grey = if is_flat || is_bar { 90 } else { scene[y / 17 * columns + x / 17] };
+                    (grey + random() % deviation) as u8
                 })
             };
             let frames = [&frame(true), &frame(false)];

@@ -14,16 +14,20 @@ use crate::estimator::{
 };
 use crate::native::second_costs::{LeastCosts, SecondCosts};
 use motion_base::memory::Line;
+use motion_base::simd::InstructionSetName;
 use motion_base::simd::Instructions;
-use motion_base::simd::Level;
+use motion_base::threads::each_band;
 
-/// The stage that fills [`Output::costs`] as [`Parameters::costs`] says, in the instructions of `level`.
+/// The stage that fills [`Output::costs`] as [`Parameters::costs`] says, in the instructions of `instruction_set`.
 ///
 /// # Errors
-/// [`SetupError`] if `parameters` are not valid, [`SetupError::DeviceUnsupported`] if this CPU lacks `level`.
-pub fn block_costs(parameters: &Parameters, level: Level) -> Result<Box<dyn Stage>, SetupError> {
+/// [`SetupError`] if `parameters` are not valid, [`SetupError::DeviceUnsupported`] if this CPU lacks `instruction_set`.
+pub fn block_costs(
+    parameters: &Parameters,
+    instruction_set: InstructionSetName,
+) -> Result<Box<dyn Stage>, SetupError> {
     parameters.validate()?;
-    let instructions = level.required()?;
+    let instructions = instruction_set.required()?;
     Ok(match parameters.bit_depth {
         8 => Box::new(CostStage::<u8>::new(parameters, instructions)),
         _ => Box::new(CostStage::<u16>::new(parameters, instructions)),
@@ -144,7 +148,7 @@ impl<S: TileSample> CostStage<S> {
 /// The eight bits of `frame` that are searched, in `samples`.
 fn lower<'a>(frame: &FrameView<'_>, samples: &'a mut [u8]) -> FrameView<'a> {
     let (width, height) = frame.size();
-    samples.par_chunks_exact_mut(width).enumerate().for_each(|(y, row)| frame.read_row(y, row));
+    each_band(samples, width, &|y, row| frame.read_row(y, row));
     FrameView::new(samples, width, height, width)
         .unwrap_or_else(|error| unreachable!("a frame without padding: {error}"))
 }

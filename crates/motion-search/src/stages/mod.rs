@@ -15,7 +15,7 @@ pub use median_prediction::median_predictors;
 use scene_cut::SceneCut;
 
 use crate::estimator::{EstimateError, FrameView, Output, Parameters, Prediction, SetupError};
-use motion_base::simd::Level;
+use motion_base::simd::InstructionSetName;
 
 /// A step from a whole field to a richer one.
 pub trait Stage: Send {
@@ -54,10 +54,10 @@ pub fn stages(parameters: &Parameters) -> Result<Vec<Box<dyn Stage>>, SetupError
         Prediction::Median => stages.push(Box::new(MedianPrediction::new(parameters.grid()))),
     }
     if !parameters.costs.is_empty() {
-        stages.push(block_costs(parameters, Level::best())?);
+        stages.push(block_costs(parameters, InstructionSetName::best())?);
     }
     if parameters.scene_cut {
-        stages.push(Box::new(SceneCut::new(parameters, Level::best())?));
+        stages.push(Box::new(SceneCut::new(parameters, InstructionSetName::best())?));
     }
     Ok(stages)
 }

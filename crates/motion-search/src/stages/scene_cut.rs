@@ -4,7 +4,7 @@
 use super::{SearchedFrames, Stage};
 use crate::estimator::{EstimateError, Output, Parameters, SetupError};
 use crate::scenes::{BlockVectors, FlatFrame, SceneCutThreshold, SceneCuts, SearchFrames, halved, halvings};
-use motion_base::simd::{Instructions, Level};
+use motion_base::simd::{InstructionSetName, Instructions};
 
 /// The offset of the reference frame that is compared.
 const PREVIOUS: i64 = -1;
@@ -20,16 +20,16 @@ pub struct SceneCut {
 }
 
 impl SceneCut {
-    /// For searches as `parameters` say, in the instructions of `level`.
+    /// For searches as `parameters` say, in the instructions of `instruction_set`.
     ///
     /// # Errors
-    /// [`SetupError::DeviceUnsupported`] if this CPU lacks `level`; [`SetupError::Memory`] if there is too little.
-    pub fn new(parameters: &Parameters, level: Level) -> Result<Self, SetupError> {
+    /// [`SetupError::DeviceUnsupported`] if this CPU lacks `instruction_set`; [`SetupError::Memory`] if there is too little.
+    pub fn new(parameters: &Parameters, instruction_set: InstructionSetName) -> Result<Self, SetupError> {
         let (width, height) = (parameters.width, parameters.height);
         let halvings = halvings(width, height);
         Ok(Self {
             parameters: parameters.clone(),
-            instructions: level.required()?,
+            instructions: instruction_set.required()?,
             halvings,
             current: SearchFrames::new((width, height), halvings)?,
             reference: SearchFrames::new((width, height), halvings)?,
@@ -89,7 +89,10 @@ mod tests {
         let mut output = Output::from_pool(&RecordPool::default(), vectors.len());
         output.vectors.copy_from_slice(vectors);
         let frames = SearchedFrames { current: current.view(), reference: reference.view(), offset };
-        SceneCut::new(parameters, Level::best()).unwrap().apply(Some(frames), &mut output).unwrap();
+        SceneCut::new(parameters, InstructionSetName::best())
+            .unwrap()
+            .apply(Some(frames), &mut output)
+            .unwrap();
         output.is_scene_cut
     }
 

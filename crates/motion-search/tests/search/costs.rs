@@ -6,7 +6,7 @@ use motion_search::estimator::{
     Algorithm, CostKind, CostKinds, EstimateError, Frame, Metric, MotionVector, Output, Parameters, Quality,
     SetupError, SubSample, Window, oracle,
 };
-use motion_search::native::{Level, Native};
+use motion_search::native::{InstructionSetName, Native};
 use motion_search::session::{Options, Session, Split};
 use motion_search::stages::{SearchedFrames, block_costs};
 use motion_search::tuning::{Kernel, Tuning};
@@ -43,14 +43,14 @@ fn vectors(parameters: &Parameters, seed: u32) -> Vec<MotionVector> {
 
 fn apply(
     parameters: &Parameters,
-    level: Level,
+    instruction_set: InstructionSetName,
     [current, reference]: [&Frame; 2],
     vectors: &[MotionVector],
 ) -> Result<Vec<u32>, EstimateError> {
     let mut output = Output::new(vectors.len());
     output.vectors.copy_from_slice(vectors);
     let frames = SearchedFrames { current: current.view(), reference: reference.view(), offset: -1 };
-    block_costs(parameters, level).unwrap().apply(Some(frames), &mut output)?;
+    block_costs(parameters, instruction_set).unwrap().apply(Some(frames), &mut output)?;
     Ok(output.costs.unwrap().to_vec())
 }
 
@@ -60,10 +60,10 @@ fn check(case: &Case, costs: CostKinds, seed: u32) {
     let vectors = vectors(&parameters, seed);
     let (current, reference) = (&case.current, &padded(&case.reference, 5));
     let expected = oracle::costs(&parameters, &current.view(), &reference.view(), &vectors);
-    for level in Level::available() {
-        let found = apply(&parameters, level, [current, reference], &vectors).unwrap();
+    for instruction_set in InstructionSetName::available() {
+        let found = apply(&parameters, instruction_set, [current, reference], &vectors).unwrap();
         let block = expected.iter().zip(&found).position(|(a, b)| a != b).map(|at| at / costs.count());
-        assert!(expected == found, "block {block:?} of {} on {level}, {costs:?}", case.name);
+        assert!(expected == found, "block {block:?} of {} on {instruction_set}, {costs:?}", case.name);
     }
 }
 
@@ -220,16 +220,17 @@ fn what_cannot_be_computed_is_an_error() {
     assert!(matches!(error, SetupError::SecondCost), "{error}");
     let text = error.to_string();
     assert!(text.contains("cost second") && text.contains("full or three-step"), "{text}");
-    assert!(block_costs(&hierarchical, Level::best()).is_err());
+    assert!(block_costs(&hierarchical, InstructionSetName::best()).is_err());
 
     let frame = |width, height| Frame::from_fn(width, height, |_, _| 0);
     let (right, wrong) = (frame(40, 30), frame(40, 31));
     let vectors = [MotionVector::default(); 20];
-    let run = |frames, vectors: &[_]| apply(&second, Level::best(), frames, vectors).unwrap_err();
+    let run =
+        |frames, vectors: &[_]| apply(&second, InstructionSetName::best(), frames, vectors).unwrap_err();
     assert!(matches!(run([&right, &right], &vectors[1..]), EstimateError::FieldSize(19, 20)));
     assert!(matches!(run([&right, &wrong], &vectors), EstimateError::FrameSize(..)));
     assert!(matches!(run([&wrong, &right], &vectors), EstimateError::FrameSize(..)));
-    let missing = block_costs(&second, Level::best()).unwrap().apply(None, &mut Output::new(20));
+    let missing = block_costs(&second, InstructionSetName::best()).unwrap().apply(None, &mut Output::new(20));
     assert!(matches!(missing, Err(EstimateError::NoFrame)));
 }
 
@@ -270,7 +271,8 @@ fn noise_is_seldom_trusted() {
                 let parameters = Parameters { algorithm, costs, metric, sub_sample, ..parameters };
                 let field = oracle::search(&parameters, &current.view(), &reference.view());
                 let found =
-                    apply(&parameters, Level::best(), [&current, &reference], &field.vectors).unwrap();
+                    apply(&parameters, InstructionSetName::best(), [&current, &reference], &field.vectors)
+                        .unwrap();
                 let trusted = found.iter().filter(|&&confidence| confidence >= CostKind::TRUSTED).count();
                 // One in a thousand of 1536 blocks of 4, and what chance adds.
                 let most = if side == 4 { 6 } else { 2 };
@@ -303,7 +305,8 @@ fn a_change_of_light_is_no_motion() {
             let parameters = Parameters::new(320, 192, 16, Window::symmetric(8, 8).unwrap());
             let parameters = Parameters { algorithm, costs: wanted, ..parameters };
             let field = oracle::search(&parameters, &current.view(), &reference.view());
-            let costs = apply(&parameters, Level::best(), [current, reference], &field.vectors).unwrap();
+            let costs =
+                apply(&parameters, InstructionSetName::best(), [current, reference], &field.vectors).unwrap();
             let moves = |(vector, costs): (&MotionVector, &[u32])| {
                 let length = f64::from(vector.x).hypot(vector.y.into()) / f64::from(algorithm.scale());
                 let [zero, satd, confidence] = costs.try_into().unwrap();
@@ -338,7 +341,8 @@ fn confidence_tells_right_vectors_from_wrong_ones() {
         let parameters = Parameters::new(320, 192, 16, Window::symmetric(8, 8).unwrap());
         let parameters = Parameters { algorithm, costs, ..parameters };
         let field = oracle::search(&parameters, &current.view(), &reference.view());
-        let found = apply(&parameters, Level::best(), [&current, &reference], &field.vectors).unwrap();
+        let found =
+            apply(&parameters, InstructionSetName::best(), [&current, &reference], &field.vectors).unwrap();
         let (mut right, mut wrong) = (Vec::new(), Vec::new());
         for (index, (vector, confidence)) in field.vectors.iter().zip(found).enumerate() {
             let (column, row) = (index % field.grid.columns, index / field.grid.columns);

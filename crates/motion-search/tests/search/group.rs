@@ -4,7 +4,7 @@ use motion_search::backend::{self, DeviceSelector, Grouping};
 #[cfg(feature = "opencl")]
 use motion_search::estimator::{Border, Metric};
 use motion_search::estimator::{Device, Notice, Parameters, Prediction, SubSample, Window};
-use motion_search::native::{Level, Native};
+use motion_search::native::{InstructionSetName, Native};
 use motion_search::session::{Options, Session, Split, WeightedDevice};
 use motion_search::tuning::{Kernel, Tuning};
 use test_support::{
@@ -144,7 +144,7 @@ fn a_kernel_that_gains_nothing_by_a_part_of_the_window_is_named() {
         notices
     };
     let natives = |kernel: Kernel| {
-        let native = || Native::with_kernel(parameters.clone(), kernel, Level::best()).unwrap();
+        let native = || Native::with_kernel(parameters.clone(), kernel, InstructionSetName::best()).unwrap();
         let device = || WeightedDevice::from(Box::new(native()) as Box<dyn Device>);
         let mut session =
             Session::<()>::new(&parameters, 1, vec![device(), device()], split(Split::Candidates));

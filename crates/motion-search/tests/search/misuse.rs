@@ -14,7 +14,7 @@ use motion_search::estimator::{
     MotionVector, OrderKey, Output, Parameters, Part, Predictor, References, SampleFormat, SetupError, Slot,
     SubSample, Window, search,
 };
-use motion_search::native::{Level, Native};
+use motion_search::native::{InstructionSetName, Native};
 use motion_search::session::{Options, Session};
 use motion_search::stages::{SearchedFrames, block_costs, stages};
 use motion_search::tuning::{Kernel, Tuning};
@@ -62,10 +62,16 @@ fn settings() {
         let name = format!("{parameters:?}");
         assert!(parameters.validate().is_err(), "{name}");
         assert!(Native::new(parameters.clone()).is_err(), "{name}");
-        assert!(Native::with_level(parameters.clone(), Level::best()).is_err(), "{name}");
-        assert!(Native::with_kernel(parameters.clone(), Kernel::Auto, Level::best()).is_err(), "{name}");
+        assert!(
+            Native::with_instruction_set(parameters.clone(), InstructionSetName::best()).is_err(),
+            "{name}"
+        );
+        assert!(
+            Native::with_kernel(parameters.clone(), Kernel::Auto, InstructionSetName::best()).is_err(),
+            "{name}"
+        );
         assert!(stages(&parameters).is_err(), "{name}");
-        assert!(block_costs(&parameters, Level::best()).is_err(), "{name}");
+        assert!(block_costs(&parameters, InstructionSetName::best()).is_err(), "{name}");
         let native = &DeviceSelector::Native;
         let (auto, tuning, grouping) = (Kernel::Auto, &Tuning::default(), Grouping::default());
         assert!(backend::check(native, auto, tuning, &parameters).is_err(), "{name}");
@@ -97,7 +103,7 @@ fn settings() {
     fails("threads", native().with_threads(usize::MAX), |error| matches!(error, SetupError::Count { .. }));
     fails("depth", native().with_depth(usize::MAX), |error| matches!(error, SetupError::Count { .. }));
     assert!(Kernel::ThreeStep.check_algorithm(Algorithm::Full, "native").is_err());
-    assert!(Native::with_kernel(parameters(), Kernel::ThreeStep, Level::best()).is_err());
+    assert!(Native::with_kernel(parameters(), Kernel::ThreeStep, InstructionSetName::best()).is_err());
     let threads = Tuning { threads: Some(usize::MAX), ..Tuning::default() };
     assert!(threads.validate().is_err());
 }

@@ -4,37 +4,39 @@ use motion_search::estimator::{
     Algorithm, Border, Device as _, EstimateError, Frame, Metric, Output, Parameters, Quality, SetupError,
     Slot, SubSample, Window, oracle, search,
 };
-use motion_search::native::{Level, Native};
+use motion_search::native::{InstructionSetName, Native};
 use motion_search::tuning::Kernel;
 use proptest::prelude::*;
 use test_support::{
     Case, Noise, cases, check_each, frames, hierarchical_cases, some_of, sub_sample_cases, three_step_cases,
 };
 
-fn native(parameters: &Parameters, (level, kernel): (Level, Kernel)) -> Native {
-    Native::with_kernel(parameters.clone(), kernel, level).unwrap()
+fn native(parameters: &Parameters, (instruction_set, kernel): (InstructionSetName, Kernel)) -> Native {
+    Native::with_kernel(parameters.clone(), kernel, instruction_set).unwrap()
 }
 
 /// Every instruction set of this CPU, with every kernel.
 fn every_kernel(parameters: &Parameters) -> impl Iterator<Item = Native> {
-    Level::available().flat_map(|level| Kernel::NATIVE.map(|kernel| native(parameters, (level, kernel))))
+    InstructionSetName::available().flat_map(|instruction_set| {
+        Kernel::NATIVE.map(|kernel| native(parameters, (instruction_set, kernel)))
+    })
 }
 
 /// Every instruction set of this CPU, with the kernel that is chosen for `parameters`.
-fn every_level(parameters: &Parameters) -> impl Iterator<Item = Native> {
-    Level::available().map(|level| native(parameters, (level, Kernel::Auto)))
+fn every_instruction_set(parameters: &Parameters) -> impl Iterator<Item = Native> {
+    InstructionSetName::available().map(|instruction_set| native(parameters, (instruction_set, Kernel::Auto)))
 }
 
 #[test]
-fn every_level_finds_the_oracles_field() {
-    assert_eq!(Level::available().next(), Some(Level::PLAINEST));
+fn every_instruction_set_finds_the_oracles_field() {
+    assert_eq!(InstructionSetName::available().next(), Some(InstructionSetName::PLAINEST));
     for case in some_of(5, cases()) {
         check_each(&case, every_kernel(&case.parameters));
     }
 }
 
 #[test]
-fn every_level_finds_the_oracles_field_of_deep_samples() {
+fn every_instruction_set_finds_the_oracles_field_of_deep_samples() {
     for case in some_of(5, test_support::deep(cases())) {
         check_each(&case, every_kernel(&case.parameters));
     }
@@ -42,17 +44,21 @@ fn every_level_finds_the_oracles_field_of_deep_samples() {
 
 /// What every kernel finds in frame after frame.
 fn check_kernels(parameters: &Parameters, frames: &[Frame]) {
-    check_kernels_of(Level::available(), parameters, frames);
+    check_kernels_of(InstructionSetName::available(), parameters, frames);
 }
 
 /// Every second instruction set of this CPU, in turn by `number`: elimination is one piece of code for all of them.
-fn in_turn(number: usize) -> impl Iterator<Item = Level> {
-    Level::available().skip(number % 2).step_by(2)
+fn in_turn(number: usize) -> impl Iterator<Item = InstructionSetName> {
+    InstructionSetName::available().skip(number % 2).step_by(2)
 }
 
-fn check_kernels_of(levels: impl Iterator<Item = Level>, parameters: &Parameters, frames: &[Frame]) {
-    for level in levels {
-        let mut estimators = Kernel::NATIVE.map(|kernel| native(parameters, (level, kernel)));
+fn check_kernels_of(
+    instruction_sets: impl Iterator<Item = InstructionSetName>,
+    parameters: &Parameters,
+    frames: &[Frame],
+) {
+    for instruction_set in instruction_sets {
+        let mut estimators = Kernel::NATIVE.map(|kernel| native(parameters, (instruction_set, kernel)));
         let mut fields = [0, 1].map(|_| Output::new(parameters.grid().blocks()));
         let mut slot = Slot::A;
         for (index, frame) in frames.iter().enumerate() {
@@ -62,7 +68,10 @@ fn check_kernels_of(levels: impl Iterator<Item = Level>, parameters: &Parameters
                     search(estimator, slot, slot.other(), field).unwrap();
                 }
             }
-            assert!(fields[0].vectors[..] == fields[1].vectors[..], "{level}, frame {index}, {parameters:?}");
+            assert!(
+                fields[0].vectors[..] == fields[1].vectors[..],
+                "{instruction_set}, frame {index}, {parameters:?}"
+            );
             slot = slot.other();
         }
     }
@@ -130,36 +139,36 @@ fn elimination_finds_the_same_where_it_pays_and_where_it_does_not() {
 }
 
 #[test]
-fn every_level_finds_the_oracles_field_by_three_steps() {
+fn every_instruction_set_finds_the_oracles_field_by_three_steps() {
     for case in some_of(5, three_step_cases()) {
-        check_each(&case, every_level(&case.parameters));
+        check_each(&case, every_instruction_set(&case.parameters));
     }
     for case in some_of(5, test_support::deep(three_step_cases())) {
-        check_each(&case, every_level(&case.parameters));
+        check_each(&case, every_instruction_set(&case.parameters));
     }
 }
 
 #[test]
-fn every_level_finds_the_oracles_field_by_hierarchical_search() {
+fn every_instruction_set_finds_the_oracles_field_by_hierarchical_search() {
     for case in some_of(4, hierarchical_cases()) {
-        check_each(&case, every_level(&case.parameters));
+        check_each(&case, every_instruction_set(&case.parameters));
     }
     for case in some_of(5, test_support::deep(hierarchical_cases())) {
-        check_each(&case, every_level(&case.parameters));
+        check_each(&case, every_instruction_set(&case.parameters));
     }
 }
 
 #[test]
-fn every_level_finds_the_oracles_sub_samples() {
+fn every_instruction_set_finds_the_oracles_sub_samples() {
     for case in some_of(7, sub_sample_cases()) {
-        check_each(&case, every_level(&case.parameters));
+        check_each(&case, every_instruction_set(&case.parameters));
     }
 }
 
 #[test]
-fn every_level_finds_the_oracles_sub_samples_of_deep_samples() {
+fn every_instruction_set_finds_the_oracles_sub_samples_of_deep_samples() {
     for case in some_of(7, test_support::deep(sub_sample_cases())) {
-        check_each(&case, every_level(&case.parameters));
+        check_each(&case, every_instruction_set(&case.parameters));
     }
 }
 
@@ -175,7 +184,7 @@ fn the_number_of_threads_changes_nothing() {
         pool.install(|| check_each(&case, every_kernel(&case.parameters)));
         let hierarchical = Parameters { algorithm: Algorithm::Hierarchical, ..case.parameters.clone() };
         let case = Case { parameters: hierarchical, name: "threads, hierarchical".into(), ..case.clone() };
-        pool.install(|| check_each(&case, every_level(&case.parameters)));
+        pool.install(|| check_each(&case, every_instruction_set(&case.parameters)));
     }
 }
 
@@ -282,7 +291,7 @@ proptest! {
         if case.parameters.algorithm == Algorithm::Full {
             check_each(&case, every_kernel(&case.parameters));
         } else {
-            check_each(&case, every_level(&case.parameters));
+            check_each(&case, every_instruction_set(&case.parameters));
         }
     }
 }

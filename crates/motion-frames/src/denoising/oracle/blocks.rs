@@ -1,6 +1,6 @@
 //! A frame in blocks of 8 x 8 luma samples, and what the samples of each block are.
 
-use super::super::limits::LEVELS;
+use super::super::limits::SHADES;
 use super::super::rules::{BLOCK, SAMPLES};
 use crate::compensation::Sampling;
 use motion_base::FrameView;
@@ -24,8 +24,8 @@ pub(super) struct DefinedLumaBlock {
     pub variation: u64,
     /// The part of the variation that is in the differences of neighbouring samples of a row. All of white noise is.
     pub white: u64,
-    /// The level of brightness.
-    pub level: usize,
+    /// The shade of brightness.
+    pub shade: usize,
 }
 
 /// What the samples of all planes of chroma are in a block.
@@ -115,8 +115,8 @@ impl DefinedLumaBlock {
         let variation = squares - sum * sum / samples;
         // Samples of white noise differ by twice its variance, and 8 x 8 samples have 7 x 8 neighbours.
         let white = (4 * steps / 7).min(variation);
-        let levels = LEVELS as u64 * sum / samples / (1 << blocks.depth());
-        Self { samples, sum, variation, white, level: levels as usize }
+        let shades = SHADES as u64 * sum / samples / (1 << blocks.depth());
+        Self { samples, sum, variation, white, shade: shades as usize }
     }
 
     /// Whether all its samples are in the frame. Only such blocks have an estimate.

@@ -1,25 +1,25 @@
 //! What the comparison of a frame with the previous or the next one tells about its noise.
 
 use super::super::limits::{
-    ALL, AREA, BARS, EVEN, LEAST_OF_AREA, LEAST_OF_LEVEL, LEVELS, LITTLE, LOST, Levels, MOST_ASKED,
-    MOST_OF_LEVEL, REPEATS, TRUST,
+    ALL, AREA, BARS, EVEN, LEAST_OF_AREA, LEAST_OF_SHADE, LITTLE, LOST, MOST_ASKED, MOST_OF_SHADE, REPEATS,
+    SHADES, ShadeNoise, TRUST,
 };
 use super::blocks::{Blocks, DefinedChromaBlock, DefinedLumaBlock};
 use super::estimate::{self, is_flat_repeat, is_found, is_lost};
 use super::prediction::Prediction;
 
-/// What blocks tell, by level, and all of it behind.
-type DefinedTold = [Vec<u64>; LEVELS + 1];
+/// What blocks tell, by shade, and all of it behind.
+type DefinedTold = [Vec<u64>; SHADES + 1];
 
 /// What luma, or chroma, tells in comparison with one other frame.
 pub(super) struct Comparison {
     /// What each block tells; in large frames every second one tells what the block before it does.
     pub estimates: Vec<Option<u64>>,
     /// The noise of the frame, before it is reduced by the trust.
-    pub frame: Levels,
+    pub frame: ShadeNoise,
     /// How much of that counts, in 256ths.
     pub trust: u64,
-    pub areas: Vec<Levels>,
+    pub areas: Vec<ShadeNoise>,
     /// The part of the blocks that are not found, in 256ths.
     pub lost: u64,
     /// Whether most of the frame repeats the other one so often that it has no noise as a whole.
@@ -70,8 +70,8 @@ impl Comparison {
         let (mut flat_repeats, mut repeats) = (0, 0);
         for &block in &asked {
             let is_flat_repeat = is_flat_repeat(&luma[block], &prediction.luma[block]);
-            // Flat blocks of the darkest and the brightest level are those of bars.
-            let is_extreme = luma[block].level == 0 || luma[block].level == LEVELS - 1;
+            // Flat blocks of the darkest and the brightest shade are those of bars.
+            let is_extreme = luma[block].shade == 0 || luma[block].shade == SHADES - 1;
             flat_repeats += usize::from(is_flat_repeat);
             repeats += usize::from(estimates[block] == Some(0) || is_flat_repeat && !is_extreme);
         }
@@ -79,10 +79,10 @@ impl Comparison {
         let is_clean = REPEATS * repeats > asked.len();
         let told = told(luma, asked.iter().copied(), &estimates, 0);
         let is_even =
-            told[ALL].len() >= LEAST_OF_LEVEL && part(&told[ALL], 15, 16) <= EVEN * part(&told[ALL], 1, 4);
+            told[ALL].len() >= LEAST_OF_SHADE && part(&told[ALL], 15, 16) <= EVEN * part(&told[ALL], 1, 4);
         let told = if is_clean { self::told(luma, asked.iter().copied(), &estimates, 1) } else { told };
         let mut frame = of_frame(&told, white_quartile(64));
-        let agree = told[ALL].len() >= LEAST_OF_LEVEL && part(&told[ALL], 1, 2) <= 2 * part(&told[ALL], 1, 4);
+        let agree = told[ALL].len() >= LEAST_OF_SHADE && part(&told[ALL], 1, 2) <= 2 * part(&told[ALL], 1, 4);
         if is_clean && !agree {
             frame = frame.map(|noise| noise.map(|_| 0));
         }
@@ -91,16 +91,16 @@ impl Comparison {
         }
         let coarse =
             coarse_noise(luma, &asked, &estimates, difference).or(if is_even { frame[ALL] } else { None });
-        // Whether a block is not found, by the noise of its level in the area, or else in the frame.
-        let is_lost = |block: usize, area: &Levels| {
-            let level = luma[block].level;
-            let noise = area[level].or(area[ALL]).or(frame[level]).or(frame[ALL]).unwrap_or(0);
+        // Whether a block is not found, by the noise of its shade in the area, or else in the frame.
+        let is_lost = |block: usize, area: &ShadeNoise| {
+            let shade = luma[block].shade;
+            let noise = area[shade].or(area[ALL]).or(frame[shade]).or(frame[ALL]).unwrap_or(0);
             is_lost(&luma[block], difference(block), noise, coarse, depth)
         };
         let (mut all, mut lost) = (0_u64, 0_u64);
         for &block in asked.iter().filter(|block| estimates[**block].is_some()) {
             all += 1;
-            lost += u64::from(is_lost(block, &[None; LEVELS + 1]));
+            lost += u64::from(is_lost(block, &[None; SHADES + 1]));
         }
         // In full up to 3/16 of all blocks, not at all from 4/16 on.
         let trust = match all {
@@ -108,17 +108,17 @@ impl Comparison {
             all => (TRUST * (4 * all).saturating_sub(16 * lost) / all).min(TRUST),
         };
         let mut of_areas =
-            of_areas(areas, luma, &estimates, |level| of_level(&frame, level) * trust / TRUST, 64);
-        for (area, levels) in of_areas.iter_mut().enumerate() {
+            of_areas(areas, luma, &estimates, |shade| of_shade(&frame, shade) * trust / TRUST, 64);
+        for (area, shades) in of_areas.iter_mut().enumerate() {
             let (mut all, mut lost) = (0, 0);
             for &block in asked.iter().filter(|block| areas.of_block(**block) == area) {
                 if estimates[block].is_some_and(|noise| noise > 0) {
                     all += 1;
-                    lost += usize::from(is_lost(block, levels));
+                    lost += usize::from(is_lost(block, shades));
                 }
             }
             if LOST * lost > all {
-                *levels = [None; LEVELS + 1];
+                *shades = [None; SHADES + 1];
             }
         }
         let lost = (256 * lost).checked_div(all).unwrap_or(0);
@@ -136,7 +136,7 @@ impl Comparison {
     ) -> Self {
         let (areas, depth) = (DefinedAreas::of((blocks.columns, blocks.rows)), blocks.depth());
         let estimates = estimates(luma.len(), |block| {
-            let most = 2 * luma_noise(block).max(estimate::one_level(depth));
+            let most = 2 * luma_noise(block).max(estimate::square_of_one(depth));
             let is_found =
                 luma[block].is_whole() && by_luma.estimates[block].is_none_or(|noise| noise <= most);
             is_found.then(|| estimate::of_chroma(&chroma[block], &prediction.chroma[block], depth))
@@ -145,15 +145,15 @@ impl Comparison {
         let samples = chroma[0].samples;
         let frame = of_frame(&told(luma, asked(luma.len()), &estimates, 0), white_quartile(samples));
         let trust = by_luma.trust;
-        let of_frame = |level| of_level(&frame, level) * trust / TRUST;
+        let of_frame = |shade| of_shade(&frame, shade) * trust / TRUST;
         let areas = of_areas(areas, luma, &estimates, of_frame, samples);
         Self { estimates, frame, trust, areas, ..*by_luma }
     }
 }
 
-/// The noise of a level; of all levels, if it has none of its own.
-pub(super) fn of_level(levels: &Levels, level: usize) -> u64 {
-    levels[level].or(levels[ALL]).unwrap_or(0)
+/// The noise of a shade; of all shades, if it has none of its own.
+pub(super) fn of_shade(shades: &ShadeNoise, shade: usize) -> u64 {
+    shades[shade].or(shades[ALL]).unwrap_or(0)
 }
 
 /// The blocks of a frame that are asked: in large frames every second one.
@@ -173,7 +173,7 @@ fn estimates(count: usize, estimate: impl Fn(usize) -> Option<u64>) -> Vec<Optio
     estimates
 }
 
-/// The estimates of `asked` blocks that are at least `least`, by level.
+/// The estimates of `asked` blocks that are at least `least`, by shade.
 fn told(
     luma: &[DefinedLumaBlock],
     asked: impl IntoIterator<Item = usize>,
@@ -185,7 +185,7 @@ fn told(
         if let Some(noise) = estimates[block]
             && noise >= least
         {
-            told[luma[block].level].push(noise);
+            told[luma[block].shade].push(noise);
             told[ALL].push(noise);
         }
     }
@@ -214,17 +214,17 @@ fn noise_of(told: &[u64], quartile: u64) -> Option<u64> {
 }
 
 /// The noise of the frame.
-fn of_frame(told: &DefinedTold, quartile: u64) -> Levels {
+fn of_frame(told: &DefinedTold, quartile: u64) -> ShadeNoise {
     let all = noise_of(&told[ALL], quartile);
-    let mut levels = [None; LEVELS + 1];
-    for level in 0..LEVELS {
-        if told[level].len() >= LEAST_OF_LEVEL {
-            let noise = noise_of(&told[level], quartile);
-            levels[level] = noise.map(|noise| noise.min(MOST_OF_LEVEL * all.unwrap_or(0)));
+    let mut shades = [None; SHADES + 1];
+    for shade in 0..SHADES {
+        if told[shade].len() >= LEAST_OF_SHADE {
+            let noise = noise_of(&told[shade], quartile);
+            shades[shade] = noise.map(|noise| noise.min(MOST_OF_SHADE * all.unwrap_or(0)));
         }
     }
-    levels[ALL] = all;
-    levels
+    shades[ALL] = all;
+    shades
 }
 
 /// The part of the variation of flat blocks that is in the differences of neighbouring samples, in 256ths; `None` if less than
@@ -266,32 +266,32 @@ fn coarse_noise(
     if found.len() < LEAST_OF_AREA { None } else { noise_of(&found, white_quartile(64)) }
 }
 
-/// The noise of the areas, and of the levels in them, whose blocks agree as white noise does in blocks of so many samples.
+/// The noise of the areas, and of the shades in them, whose blocks agree as white noise does in blocks of so many samples.
 fn of_areas(
     areas: DefinedAreas,
     luma: &[DefinedLumaBlock],
     estimates: &[Option<u64>],
     of_frame: impl Fn(usize) -> u64,
     samples: u64,
-) -> Vec<Levels> {
+) -> Vec<ShadeNoise> {
     let mut all = Vec::new();
     for area in 0..areas.count() {
         let blocks = asked(luma.len()).into_iter().filter(|block| areas.of_block(*block) == area);
         let told = told(luma, blocks, estimates, 1);
-        let mut levels = [None; LEVELS + 1];
-        for level in 0..=ALL {
-            if told[level].len() < LEAST_OF_AREA {
+        let mut shades = [None; SHADES + 1];
+        for shade in 0..=ALL {
+            if told[shade].len() < LEAST_OF_AREA {
                 continue;
             }
-            let noise = 256 * part(&told[level], 1, 4) / white_quartile(samples);
+            let noise = 256 * part(&told[shade], 1, 4) / white_quartile(samples);
             let alike = if samples <= 48 { 3 * noise / 2 } else { 4 * noise / 3 };
-            let most = alike.max(of_frame(level) / LITTLE);
-            let more = told[level].iter().filter(|noise| **noise > most).count();
-            if 8 * more <= told[level].len() {
-                levels[level] = Some(noise);
+            let most = alike.max(of_frame(shade) / LITTLE);
+            let more = told[shade].iter().filter(|noise| **noise > most).count();
+            if 8 * more <= told[shade].len() {
+                shades[shade] = Some(noise);
             }
         }
-        all.push(levels);
+        all.push(shades);
     }
     all
 }

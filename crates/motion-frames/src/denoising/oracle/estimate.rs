@@ -5,15 +5,15 @@ use super::super::rules::SAMPLES;
 use super::blocks::{DefinedChromaBlock, DefinedLumaBlock};
 use super::prediction::{DefinedChromaError, DefinedLumaError};
 
-/// One level² of eight bits, as 64 samples have it.
-pub(super) fn one_level(depth: u32) -> u64 {
-    let level = 1 << (depth - 8);
-    SAMPLES * level * level
+/// The variation of 64 samples with a deviation of 1 in eight bits.
+pub(super) fn square_of_one(depth: u32) -> u64 {
+    let one = 1 << (depth - 8);
+    SAMPLES * one * one
 }
 
 /// The most noise that a block with this variation can have, as 64 samples have it.
 fn most_noise(variation: u64, samples: u64, depth: u32) -> u64 {
-    (SAMPLES * variation / samples).max(one_level(depth))
+    (SAMPLES * variation / samples).max(square_of_one(depth))
 }
 
 /// Whether a block is flat and repeats the other frame.
@@ -99,7 +99,7 @@ pub(super) fn is_lost(
     let has_texture = block.variation >= TEXTURE * noise;
     let has_more_texture = difference > MORE_TEXTURE * most_noise(block.variation, block.samples, depth);
     let structure = block.variation - block.white;
-    let is_structure = structure >= 3 * block.variation / 4 && block.variation > one_level(depth);
+    let is_structure = structure >= 3 * block.variation / 4 && block.variation > square_of_one(depth);
     let is_coarse_noise = match coarse {
         Some(coarse) => difference <= 2 * MORE_TEXTURE * coarse,
         None => false,

@@ -23,7 +23,7 @@ pub(super) struct DefinedLumaError {
     pub variation: u64,
     /// The part of a sample's noise that the prediction has, in 256ths: G.
     pub gain: u64,
-    /// By how much the block is brighter on the mean, rounded to whole levels; halves are rounded up.
+    /// By how much the block is brighter on the mean, rounded to a whole sample value; halves are rounded up.
     pub brighter: i64,
 }
 

@@ -2,12 +2,12 @@
 
 use super::super::BlockNoise;
 use super::super::limits::{
-    ALL, FALL, LEAST, LEVELS, LITTLE, LOST_OF_SCENE, Levels, MORE_LOST, MORE_NOISE, RISE, TRUST,
+    ALL, FALL, LEAST, LITTLE, LOST_OF_SCENE, MORE_LOST, MORE_NOISE, RISE, SHADES, ShadeNoise, TRUST,
 };
 use super::super::rules::{BLOCK, NoiseLevel, SAMPLES};
 use super::blocks::{Blocks, DefinedChromaBlock, DefinedLumaBlock};
-use super::comparison::{Comparison, DefinedAreas, of_level};
-use super::estimate::{cut_off, one_level};
+use super::comparison::{Comparison, DefinedAreas, of_shade};
+use super::estimate::{cut_off, square_of_one};
 use super::prediction::Prediction;
 
 /// The noise of a stream's frames, as the definition estimates it.
@@ -17,8 +17,8 @@ pub struct StreamNoise {
     level: NoiseLevel,
     areas: DefinedAreas,
     /// The noise of the areas of luma, and of chroma.
-    luma: Vec<Levels>,
-    chroma: Vec<Levels>,
+    luma: Vec<ShadeNoise>,
+    chroma: Vec<ShadeNoise>,
     /// The parts of the blocks that were not found between the last frame and the one before it, and the one after it.
     lost: [u64; 2],
     blocks: Vec<BlockNoise>,
@@ -26,9 +26,9 @@ pub struct StreamNoise {
 
 /// The noise of a frame and of its areas, of luma or of chroma.
 struct FrameNoise {
-    frame: Levels,
-    /// For each area and level the noise that is used in place of the frame's.
-    own: Vec<[Option<u64>; LEVELS]>,
+    frame: ShadeNoise,
+    /// For each area and shade the noise that is used in place of the frame's.
+    own: Vec<[Option<u64>; SHADES]>,
 }
 
 impl StreamNoise {
@@ -36,7 +36,7 @@ impl StreamNoise {
     pub fn new((width, height): (usize, usize), depth: u32) -> Self {
         let (columns, rows) = (width.div_ceil(BLOCK), height.div_ceil(BLOCK));
         let areas = DefinedAreas::of((columns, rows));
-        let none = vec![[None; LEVELS + 1]; areas.count()];
+        let none = vec![[None; SHADES + 1]; areas.count()];
         let blocks = vec![BlockNoise::default(); columns * rows];
         let level = NoiseLevel::MEASURED;
         Self { depth, level, areas, luma: none.clone(), chroma: none, lost: [0; 2], blocks }
@@ -49,8 +49,8 @@ impl StreamNoise {
 
     /// Forgets the noise of the frames up to now.
     pub fn restart(&mut self) {
-        self.luma.fill([None; LEVELS + 1]);
-        self.chroma.fill([None; LEVELS + 1]);
+        self.luma.fill([None; SHADES + 1]);
+        self.chroma.fill([None; SHADES + 1]);
         self.lost = [0; 2];
     }
 
@@ -82,12 +82,12 @@ impl StreamNoise {
         let are_bars_flat = is_clean || told.iter().any(|told| told.has_bars);
         let noise = follow(self.areas, &mut self.luma, &told);
         for (block, of_block) in luma.iter().enumerate() {
-            let mut known = noise.of_block(self.areas, block, of_block.level, &told, Some(of_block.white));
+            let mut known = noise.of_block(self.areas, block, of_block.shade, &told, Some(of_block.white));
             // What coding leaves.
-            if is_clean && 2 * known < one_level(self.depth) {
+            if is_clean && 2 * known < square_of_one(self.depth) {
                 known = 0;
             }
-            let is_bar = of_block.is_flat() && (of_block.level == 0 || are_bars_flat);
+            let is_bar = of_block.is_flat() && (of_block.shade == 0 || are_bars_flat);
             self.blocks[block].luma =
                 if is_bar { 0 } else { worthwhile(cut_off(known, of_block, self.depth)) };
         }
@@ -108,12 +108,12 @@ impl StreamNoise {
         let noise = follow(self.areas, &mut self.chroma, &told_by_chroma);
         for (block, of_block) in luma.iter().enumerate() {
             let of_luma = self.blocks[block].luma;
-            let mut known = noise.of_block(self.areas, block, of_block.level, &told_by_chroma, None);
-            if is_clean && 2 * of_luma < one_level(self.depth) && known < 2 * one_level(self.depth) {
+            let mut known = noise.of_block(self.areas, block, of_block.shade, &told_by_chroma, None);
+            if is_clean && 2 * of_luma < square_of_one(self.depth) && known < 2 * square_of_one(self.depth) {
                 known = 0;
             }
             let is_flat = of_block.is_flat() && chroma[block].variation == 0;
-            let is_bar = is_flat && (of_block.level == 0 || are_bars_flat);
+            let is_bar = is_flat && (of_block.shade == 0 || are_bars_flat);
             self.blocks[block].chroma = if is_bar { 0 } else { worthwhile(known) };
         }
     }
@@ -155,29 +155,29 @@ fn worthwhile(noise: u64) -> u64 {
 }
 
 /// Follows the noise of the areas of a stream to what comparisons tell.
-fn follow(areas: DefinedAreas, of_areas: &mut [Levels], told: &[Comparison]) -> FrameNoise {
+fn follow(areas: DefinedAreas, of_areas: &mut [ShadeNoise], told: &[Comparison]) -> FrameNoise {
     // The noise of the frame is what the comparison tells that tells the least. It does not follow.
-    let mut frame = [None; LEVELS + 1];
+    let mut frame = [None; SHADES + 1];
     let telling = told.iter().filter(|told| told.frame[ALL].is_some());
     if let Some(least) = telling.min_by_key(|told| told.frame[ALL]) {
         frame = least.frame.map(|noise| noise.map(|noise| noise * least.trust / TRUST));
     }
-    let mut own = vec![[None; LEVELS]; areas.count()];
+    let mut own = vec![[None; SHADES]; areas.count()];
     for area in 0..areas.count() {
-        for (level, followed) in of_areas[area].iter_mut().enumerate() {
-            let least = told.iter().filter_map(|told| told.areas[area][level]).min();
+        for (shade, followed) in of_areas[area].iter_mut().enumerate() {
+            let least = told.iter().filter_map(|told| told.areas[area][shade]).min();
             *followed = match (*followed, least) {
                 (Some(known), Some(told)) if told > known => Some(known + (told - known) / RISE),
                 (Some(known), Some(told)) => Some(known - (known - told) / FALL),
                 (known, told) => known.or(told),
             };
         }
-        for level in 0..LEVELS {
-            let of_frame = of_level(&frame, level);
-            if let Some(noise) = of_areas[area][level].or(of_areas[area][ALL])
+        for shade in 0..SHADES {
+            let of_frame = of_shade(&frame, shade);
+            if let Some(noise) = of_areas[area][shade].or(of_areas[area][ALL])
                 && (LITTLE * noise < of_frame || noise > MORE_NOISE * of_frame)
             {
-                own[area][level] = Some(noise);
+                own[area][shade] = Some(noise);
             }
         }
     }
@@ -185,17 +185,17 @@ fn follow(areas: DefinedAreas, of_areas: &mut [Levels], told: &[Comparison]) -> 
 }
 
 impl FrameNoise {
-    /// The noise of a block of this level. Neighbouring samples differ by `white` of its variation, where that is known.
+    /// The noise of a block of this shade. Neighbouring samples differ by `white` of its variation, where that is known.
     fn of_block(
         &self,
         areas: DefinedAreas,
         block: usize,
-        level: usize,
+        shade: usize,
         told: &[Comparison],
         white: Option<u64>,
     ) -> u64 {
         let area = areas.of_block(block);
-        let known = self.own[area][level].unwrap_or(of_level(&self.frame, level));
+        let known = self.own[area][shade].unwrap_or(of_shade(&self.frame, shade));
         let Some(estimate) = told.iter().filter_map(|told| told.estimates[block]).min() else {
             return known;
         };
@@ -206,7 +206,7 @@ impl FrameNoise {
         let most = 2 * white.map_or(estimate, |white| white.min(estimate));
         let mut noise = known;
         for other in (0..areas.count()).filter(|other| areas.are_near(area, *other)) {
-            if let Some(of_other) = self.own[other][level]
+            if let Some(of_other) = self.own[other][shade]
                 && of_other > 2 * known
                 && of_other <= most
             {

@@ -3,7 +3,7 @@
 use super::super::BlockNoise;
 use super::super::rules::{SAMPLES, Strength, WEIGHTS};
 use super::blocks::{DefinedChromaBlock, DefinedLumaBlock};
-use super::estimate::one_level;
+use super::estimate::square_of_one;
 use super::prediction::Prediction;
 
 /// How a block of luma, or of chroma, is averaged.
@@ -49,7 +49,7 @@ pub(super) fn of_chroma(
     (strength, depth): (Strength, u32),
 ) -> DefinedAverage {
     // Chroma alone may have noise.
-    let of_luma = taken_out(strength, noise.luma).max(one_level(depth)) * luma.samples / SAMPLES;
+    let of_luma = taken_out(strength, noise.luma).max(square_of_one(depth)) * luma.samples / SAMPLES;
     let noise = taken_out(strength, noise.chroma);
     let of_block = noise * chroma.samples / SAMPLES;
     let mut shares = Vec::new();
@@ -97,7 +97,7 @@ fn weights(shares: &[u64]) -> Vec<u64> {
     weights
 }
 
-/// Two and a half deviations of the noise, and one level.
+/// Two and a half deviations of the noise, and 1.
 fn most_change(noise: u64) -> u64 {
     (25 * noise / 256).isqrt() + 1
 }

@@ -366,7 +366,7 @@ impl<'a> WeightedVectors<'a> {
                 let predictions = planes.predict((x, y), component, *vector);
                 for (of_match, prediction) in weights[cell].into_iter().zip(predictions) {
                     let weight = (spatial * of_match) >> weight_bits;
-                    // In quarter levels.
+                    // In quarters of the samples' unit.
                     sum += weight * ((prediction + 8) >> 4);
                     total += weight;
                 }

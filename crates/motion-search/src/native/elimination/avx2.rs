@@ -52,7 +52,7 @@ fn sads_of_groups(candidates: &Candidates<'_>, (blocks, offsets): Listed<'_>, co
             let row = group.as_ptr().wrapping_add(y * pitch);
             let from = |x: usize| {
                 let row = row.wrapping_add(x);
-                // SAFETY: a group has SIDE + TILE - 1 rows and READ samples after the last begins.
+                // SAFETY: a group has SIDE + TILE - 1 rows and ROW_SAMPLES samples after the last begins.
                 unsafe { _mm256_loadu2_m128i(row.wrapping_add(pitch).cast(), row.cast()) }
             };
             [from(0), from(8)]

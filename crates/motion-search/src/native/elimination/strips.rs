@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::native::candidates::READ;
+use crate::native::candidates::ROW_SAMPLES;
 use crate::native::elimination::engine::{EliminationEngine, GROUPS};
 use crate::native::elimination::sums::{
     ACROSS, GROUP, GroupExtremes, ReferenceSums, SumLevel, TILE, TILE_POSITIONS,
@@ -132,10 +132,10 @@ impl StripSummation<'_> {
         let layout = self.plane.layout();
         let (pitch, last) = (layout.pitch, layout.rows() - 1);
         let (samples, top) = (&self.plane.samples()[strip * STRIP..], self.top);
-        let row = |y: usize| -> &[u8; READ] {
+        let row = |y: usize| -> &[u8; ROW_SAMPLES] {
             let samples = &samples[(top + y).min(last) * pitch..];
             // The strips to the right come next; CPUs do not foresee walks down a frame.
-            engine.prefetch(samples, 2 * READ);
+            engine.prefetch(samples, 2 * ROW_SAMPLES);
             samples.first_chunk().expect("the last strip of a row is left out")
         };
         let mut sums = SlidingSums::<E, SIDE>::new(engine);
@@ -177,14 +177,14 @@ impl StripSummation<'_> {
         let (layout, lower) = (self.plane.layout(), self.lower);
         let (pitch, last) = (layout.pitch, layout.rows() - 1);
         let (samples, top) = (&self.plane.samples::<u16>()[strip * STRIP..], self.top);
-        let row = |y: usize| -> &[u16; READ] {
+        let row = |y: usize| -> &[u16; ROW_SAMPLES] {
             let samples = &samples[(top + y).min(last) * pitch..];
-            u16::prefetch(engine, samples, 2 * READ);
+            u16::prefetch(engine, samples, 2 * ROW_SAMPLES);
             samples.first_chunk().expect("the last strip of a row is left out")
         };
         let [mut upper, mut rest] = [SlidingSums::<E, SIDE>::new(engine); 2];
         // Rows are split well before they are read: a load that spans two stores waits for both to reach the cache.
-        let mut split_rows = [[[0; READ]; 2]; 2];
+        let mut split_rows = [[[0; ROW_SAMPLES]; 2]; 2];
         split_rows[0] = split(row(0), lower);
         for y in 0..SIDE - 1 {
             split_rows[(y + 1) % 2] = split(row(y + 1), lower);
@@ -213,9 +213,9 @@ impl StripSummation<'_> {
 
 /// Eight bits of each sample, and the `lower` bits below them.
 #[inline(always)]
-fn split(row: &[u16; READ], lower: u32) -> [[u8; READ]; 2] {
-    let mut parts = [[0; READ]; 2];
-    for x in 0..READ {
+fn split(row: &[u16; ROW_SAMPLES], lower: u32) -> [[u8; ROW_SAMPLES]; 2] {
+    let mut parts = [[0; ROW_SAMPLES]; 2];
+    for x in 0..ROW_SAMPLES {
         parts[0][x] = (row[x] >> lower) as u8;
         parts[1][x] = (row[x] & ((1 << lower) - 1)) as u8;
     }
@@ -239,7 +239,7 @@ impl<E: EliminationEngine, const SIDE: usize> SlidingSums<E, SIDE> {
 
     /// The sums from the last rows and `row`, the next one, on.
     #[inline(always)]
-    fn next(&mut self, engine: E, row: &[u8; READ]) -> Wide<E> {
+    fn next(&mut self, engine: E, row: &[u8; ROW_SAMPLES]) -> Wide<E> {
         let (oldest, next) = (&mut self.rows[self.oldest], Wide::of(engine, engine.across::<SIDE>(row)));
         self.sums = self.sums.plus(next).minus(*oldest);
         *oldest = next;

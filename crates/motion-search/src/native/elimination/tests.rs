@@ -5,11 +5,12 @@ use crate::native::elimination::area::{lane_x, lane_y};
 use crate::native::elimination::bounds::{self, Quarters};
 use crate::native::elimination::engine::EliminationEngine;
 use crate::native::elimination::sums::{GROUP, TILE};
-use motion_base::simd::{Level, Work, WorkForAll};
+use motion_base::simd::{InstructionSetName, Work, WorkForAll};
 
 /// Runs `work` with every engine of this CPU.
 fn for_every_engine<W: WorkForAll<()> + Copy>(work: W) {
-    Level::available().for_each(|level| level.instructions().unwrap().run_widest(work));
+    InstructionSetName::available()
+        .for_each(|instruction_set| instruction_set.instructions().unwrap().run_widest(work));
 }
 
 #[derive(Clone, Copy)]

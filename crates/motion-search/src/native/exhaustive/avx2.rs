@@ -53,7 +53,7 @@ fn sad_of_band<const V: usize>(
             let group = _mm256_set1_epi64x(i64::from_le_bytes(group.try_into().expect("8 samples")));
             for (v, sum) in sums.iter_mut().enumerate() {
                 // SAFETY: top + v < rows and k < height, so that the row begins within the
-                // (height + rows - 2) * pitch + READ bytes of `reference`, and has READ = 64 bytes
+                // (height + rows - 2) * pitch + ROW_SAMPLES bytes of `reference`, and has ROW_SAMPLES = 64 bytes
                 // left, of which x + 24 are read: x is at most 16 + 8, as left is 0 or 16 and a part
                 // at most 16 wide.
                 let samples = unsafe { halves(reference.add(v * pitch + x)) };
@@ -118,7 +118,7 @@ fn dots<S: SearchSample>(task: &TileTask<'_, S>, costs: &mut TileCosts<u32>) {
     let rows = &mut rows[..task.height() + task.rows() - 1];
     for (k, row) in rows.iter_mut().enumerate() {
         let samples = &task.reference()[k * task.pitch()..];
-        let samples: &[S; WIDE + 1] = samples.first_chunk().expect("READ samples a row");
+        let samples: &[S; WIDE + 1] = samples.first_chunk().expect("rows of ROW_SAMPLES");
         for (u, pair) in row.iter_mut().enumerate() {
             *pair = [samples[u].into(), samples[u + 1].into()];
         }

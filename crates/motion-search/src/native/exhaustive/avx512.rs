@@ -58,7 +58,7 @@ impl<'a, P: Permute<N>, const N: usize> PermutedRows<'a, P, N> {
     unsafe fn from<const V: usize>(&mut self, k: usize) -> &[[__m512i; N]; V] {
         while self.written < k + V {
             let samples = &self.task.reference()[self.written * self.task.pitch()..];
-            let samples: &[u8; 64] = samples.first_chunk().expect("READ samples a row");
+            let samples: &[u8; 64] = samples.first_chunk().expect("rows of ROW_SAMPLES");
             // SAFETY: 64 samples are as many as a register holds; for the rest, the caller's promise.
             let row = unsafe { P::permute(_mm512_loadu_si512(samples.as_ptr().cast())) };
             self.rows[self.written].write(row);

@@ -99,10 +99,10 @@ fn compare_registers<R: Register, C: RegisterCost, const W: usize, const S: usiz
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::native::candidates::READ;
+    use crate::native::candidates::ROW_SAMPLES;
     use crate::native::cost::{Sad, Ssd};
     use crate::native::exhaustive::engine::{TileCost, TileEngine};
-    use motion_base::simd::{Level, Work};
+    use motion_base::simd::{InstructionSetName, Work};
 
     /// Compares tiles with the definition, in both layouts and in parts of all shapes.
     struct CheckTiles;
@@ -123,7 +123,7 @@ mod tests {
         for (width, height) in (1..=4).flat_map(|w| (1..=4).map(move |h| (4 * w, 4 * h))) {
             for (rows, columns) in [(1, 1), (2, 3), (7, 8), (31, 5), (32, 2)] {
                 let task = TileTask::new(
-                    (&current[..], &reference[..(height + rows - 2) * pitch + READ], pitch),
+                    (&current[..], &reference[..(height + rows - 2) * pitch + ROW_SAMPLES], pitch),
                     (width, height),
                     (rows, columns),
                     8,
@@ -147,6 +147,7 @@ mod tests {
 
     #[test]
     fn every_engine_finds_the_costs_of_every_shape() {
-        Level::available().for_each(|level| level.instructions().unwrap().run_widest(CheckTiles));
+        InstructionSetName::available()
+            .for_each(|instruction_set| instruction_set.instructions().unwrap().run_widest(CheckTiles));
     }
 }

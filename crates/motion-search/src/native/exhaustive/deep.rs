@@ -7,7 +7,7 @@ use motion_base::simd::proven::Wide;
 use motion_base::simd::register::WIDE;
 
 /// Samples of a row of candidates that one row of a part is compared with.
-const READ: usize = COLUMNS + PART;
+const CANDIDATE_ROW: usize = COLUMNS + PART;
 
 /// The `WIDTH` samples from `start` on.
 #[inline(always)]
@@ -66,9 +66,9 @@ pub fn sad_tile<E: InstructionSet, const TERMS: usize>(
     let mut rows = [[[0; WIDE]; 2]; PART + ROWS];
     let mut sums = SplitSums::zero(engine);
     for (k, above) in rows[1..task.height() + task.rows()].iter_mut().enumerate() {
-        let row = row::<READ>(task.reference(), k * task.pitch());
+        let row = row::<CANDIDATE_ROW>(task.reference(), k * task.pitch());
         for x in 0..task.width() {
-            let samples = row[x % PART..].first_chunk().expect("READ samples");
+            let samples = row[x % PART..].first_chunk().expect("a row of CANDIDATE_ROW");
             match TERMS {
                 1 => sums.add::<true>(Wide::load(engine, samples)),
                 _ => sums.add::<false>(Wide::load(engine, samples)),
@@ -107,7 +107,7 @@ fn sads_of_band<E: InstructionSet, const TERMS: usize, const V: usize>(
         let mut current = 0_u32;
         let mut sums = [SplitSums::zero(engine); V];
         for k in start..end {
-            let mut of_candidates = [row::<READ>(task.reference(), 0); V];
+            let mut of_candidates = [row::<CANDIDATE_ROW>(task.reference(), 0); V];
             for (v, of_candidate) in of_candidates.iter_mut().enumerate() {
                 *of_candidate = row(task.reference(), (first + v + k) * task.pitch());
             }
@@ -116,7 +116,7 @@ fn sads_of_band<E: InstructionSet, const TERMS: usize, const V: usize>(
                 current += u32::from(*sample);
                 let sample = Wide::all(engine, *sample);
                 for v in 0..V {
-                    let samples = of_candidates[v][x % PART..].first_chunk().expect("READ samples");
+                    let samples = of_candidates[v][x % PART..].first_chunk().expect("a row of CANDIDATE_ROW");
                     let larger = Wide::load(engine, samples).largest(sample);
                     match TERMS {
                         1 => sums[v].add::<true>(larger),
@@ -149,10 +149,10 @@ pub fn ssd_tile(task: &TileTask<'_, u16>, costs: &mut TileCosts<u32>) {
     for (v, costs) in costs[..task.rows()].iter_mut().enumerate() {
         let mut sums = [0_u32; COLUMNS];
         for k in 0..task.height() {
-            let r = row::<READ>(task.reference(), (v + k) * task.pitch());
+            let r = row::<CANDIDATE_ROW>(task.reference(), (v + k) * task.pitch());
             let c = &task.current()[k * task.pitch()..][..task.width()];
             for (x, c) in c.iter().enumerate() {
-                let r: &[u16; COLUMNS] = r[x % PART..].first_chunk().expect("READ samples");
+                let r: &[u16; COLUMNS] = r[x % PART..].first_chunk().expect("a row of CANDIDATE_ROW");
                 for u in 0..COLUMNS {
                     sums[u] = sums[u].wrapping_add(square(*c, r[u]));
                 }

@@ -50,7 +50,7 @@ fn sad_of_band<const V: usize>(
             let sample = vdupq_n_u8(*sample);
             for (v, [low, high]) in sums.iter_mut().enumerate() {
                 // SAFETY: top + v < rows and k < height, so that the row begins within the
-                // (height + rows - 2) * pitch + READ bytes of `reference`, and has READ = 64 bytes
+                // (height + rows - 2) * pitch + ROW_SAMPLES bytes of `reference`, and has ROW_SAMPLES = 64 bytes
                 // left, of which left + x + 16 are read: left is 0 or 16 and x at most 15.
                 let samples = unsafe { vld1q_u8(reference.add(v * pitch + left + x)) };
                 *low = vabal_u8(*low, vget_low_u8(samples), vget_low_u8(sample));

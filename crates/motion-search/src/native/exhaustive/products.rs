@@ -27,7 +27,7 @@ fn of_width<S: SearchSample, const W: usize>(task: &TileTask<'_, S>, costs: &mut
     let rows = &mut rows[..task.height() + task.rows() - 1];
     for (k, row) in rows.iter_mut().enumerate() {
         let samples = &task.reference()[k * task.pitch()..];
-        let samples: &[S; WIDE] = samples.first_chunk().expect("READ samples a row");
+        let samples: &[S; WIDE] = samples.first_chunk().expect("rows of ROW_SAMPLES");
         *row = sums_of::<S, W>(samples);
     }
     let mut squares = [current; COLUMNS];

@@ -1,7 +1,7 @@
 //! Tiles of candidates, and the best of one.
 
 use crate::estimator::OrderKey;
-use crate::native::candidates::READ;
+use crate::native::candidates::ROW_SAMPLES;
 use crate::native::cost::CostValue;
 
 /// Candidates across a tile: as many as the widest register has 16-bit costs.
@@ -54,7 +54,7 @@ impl<'a, S> TileTask<'a, S> {
         );
         assert!((1..=ROWS).contains(&rows) && (1..=COLUMNS).contains(&columns));
         let current = &current[..(height - 1) * pitch + width];
-        let reference = &reference[..(height + rows - 2) * pitch + READ];
+        let reference = &reference[..(height + rows - 2) * pitch + ROW_SAMPLES];
         Self { current, reference, pitch, width, height, rows, columns, depth }
     }
 
@@ -64,7 +64,7 @@ impl<'a, S> TileTask<'a, S> {
         self.current
     }
 
-    /// The candidates' samples: the slice holds `(height + rows - 2) * pitch + READ` of them.
+    /// The candidates' samples: the slice holds `(height + rows - 2) * pitch + ROW_SAMPLES` of them.
     #[inline(always)]
     pub fn reference(&self) -> &'a [S] {
         self.reference

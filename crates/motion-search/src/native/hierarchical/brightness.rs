@@ -46,16 +46,12 @@ impl BrightnessOffsets {
         (to, offsets): (&CellGrid, &mut [i8]),
     ) {
         let grid = coarse.rules.grid;
-        let length = grid.pitch * grid.rows_a_task();
-        let bands = grid.inside(&mut self.measured).par_chunks_mut(length).enumerate();
-        bands.for_each(|(band, offsets)| {
-            let (first, vectors) = (band * grid.rows_a_task(), coarse.vectors());
+        grid.bands(&mut self.measured).for_each(|(first, offsets)| {
+            let vectors = coarse.vectors();
             instructions.run(MeasuredOffsets { grid: &grid, matcher, vectors, first, offsets });
         });
         let measured = &self.measured[..];
-        let bands = grid.inside(&mut self.medians).par_chunks_mut(length).enumerate();
-        bands.for_each(|(band, medians)| {
-            let first = band * grid.rows_a_task();
+        grid.bands(&mut self.medians).for_each(|(first, medians)| {
             instructions.run(OffsetMedians { grid: &grid, measured, first, medians });
         });
         for row in 0..to.rows {

@@ -43,13 +43,9 @@ impl CellFacts {
 
     /// Computes the facts of a level's `frame`. `is_finest` decides what the smoothness depends on.
     pub fn fill(&mut self, instructions: Instructions, frame: &LevelFrame, grid: &CellGrid, is_finest: bool) {
-        let length = grid.pitch * grid.rows_a_task();
-        let sums = grid.inside(&mut self.sums).par_chunks_mut(length);
-        let means = grid.inside(&mut self.means).par_chunks_mut(length);
-        let smoothness = grid.inside(&mut self.smoothness).par_chunks_mut(length);
-        let bands = (sums, means, smoothness).into_par_iter().enumerate();
-        bands.for_each(|(band, (sums, means, smoothness))| {
-            let first = band * grid.rows_a_task();
+        let (sums, means) = (grid.bands(&mut self.sums), grid.bands(&mut self.means));
+        let bands = (sums, means, grid.bands(&mut self.smoothness)).into_par_iter();
+        bands.for_each(|((first, sums), (_, means), (_, smoothness))| {
             instructions.run(CellSums { frame, grid, is_finest, first, sums, means, smoothness });
         });
         self.weights.fill(instructions, grid, &self.means);

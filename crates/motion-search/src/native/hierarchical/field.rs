@@ -1,13 +1,12 @@
 //! From the vectors of cells to the records of blocks: the vector of a block, and what it costs.
 
-use rayon::prelude::*;
-
 use crate::estimator::MotionVector;
 use crate::native::hierarchical::grid::CellGrid;
 use crate::native::hierarchical::unsmoothed::sum_of_differences;
 use motion_base::hierarchy::CELL;
 use motion_base::pyramid::planes::LevelFrame;
 use motion_base::simd::{InstructionSet, Instructions, Work};
+use motion_base::threads::each_band;
 
 /// The most cells of a block on an axis.
 const MOST_CELLS: usize = 64 / CELL;
@@ -40,7 +39,7 @@ pub struct BlockField<'a> {
 impl BlockField<'_> {
     /// Writes the record of every block.
     pub fn write(&self, instructions: Instructions, records: &mut [MotionVector]) {
-        records.par_chunks_mut(self.columns).enumerate().for_each(|(row, records)| {
+        each_band(records, self.columns, &|row, records| {
             instructions.run(BlockRow { field: *self, row, records });
         });
     }

@@ -1,5 +1,7 @@
 //! The cells of a level: where their values lie in memory, and how rows of them are shared by threads.
 
+use rayon::prelude::*;
+
 use crate::estimator::SetupError;
 use motion_base::hierarchy::CELL;
 use motion_base::memory::values;
@@ -70,11 +72,6 @@ impl CellGrid {
         (0..self.columns).step_by(LANES).map(move |first| (first, LANES.min(self.columns - first)))
     }
 
-    /// Rows that a task computes.
-    pub fn rows_a_task(&self) -> usize {
-        (CELLS_A_TASK / self.columns).max(1)
-    }
-
     /// Memory for one value a cell.
     ///
     /// # Errors
@@ -83,9 +80,13 @@ impl CellGrid {
         values("the cells of a frame", self.length())
     }
 
-    /// The rows of `values` without the margins above and below.
-    pub fn inside<'a, T>(&self, values: &'a mut [T]) -> &'a mut [T] {
-        &mut values[MARGIN * self.pitch..][..self.rows * self.pitch]
+    /// The rows of `values`, without the margins above and below, in bands that a task computes each: the number of the first
+    /// row, and the values.
+    pub fn bands<T: Send>(self, values: &mut [T]) -> impl IndexedParallelIterator<Item = (usize, &mut [T])> {
+        let rows = (CELLS_A_TASK / self.columns).max(1);
+        let inside = &mut values[MARGIN * self.pitch..][..self.rows * self.pitch];
+        let bands = inside.par_chunks_mut(rows * self.pitch).enumerate();
+        bands.map(move |(band, values)| (band * rows, values))
     }
 
     /// The index of a column in a row.

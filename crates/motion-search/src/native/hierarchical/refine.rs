@@ -73,11 +73,10 @@ impl FineField {
         weights: &NeighbourWeights,
         compute: impl Fn(RoundBand<'_>) + Sync,
     ) {
-        let length = grid.pitch * grid.rows_a_task();
         let vectors = self.vectors.each_ref().map(|values| &values[..]);
-        let [x, y] = self.next.each_mut().map(|values| grid.inside(values).par_chunks_mut(length));
-        (x, y).into_par_iter().enumerate().for_each(|(band, (x, y))| {
-            compute(RoundBand { grid, weights, vectors, first: band * grid.rows_a_task(), to: [x, y] });
+        let [x, y] = self.next.each_mut().map(|values| grid.bands(values));
+        (x, y).into_par_iter().for_each(|((first, x), (_, y))| {
+            compute(RoundBand { grid, weights, vectors, first, to: [x, y] });
         });
         std::mem::swap(&mut self.vectors, &mut self.next);
     }

@@ -49,10 +49,8 @@ impl SmallCellFacts {
 
     /// Computes the facts of the finest level's `frame`.
     pub fn fill(&mut self, instructions: Instructions, frame: &LevelFrame, grid: &CellGrid) {
-        let length = grid.pitch * grid.rows_a_task();
-        let bands = grid.inside(&mut self.means).par_chunks_mut(length).enumerate();
-        bands.for_each(|(band, means)| {
-            instructions.run(SmallMeans { frame, grid, first: band * grid.rows_a_task(), means });
+        grid.bands(&mut self.means).for_each(|(first, means)| {
+            instructions.run(SmallMeans { frame, grid, first, means });
         });
         self.weights.fill(instructions, grid, &self.means);
     }

@@ -3,10 +3,9 @@
 //! Each block has one such cost, at a vector that is known by then. So what lies between the samples is interpolated for
 //! each square by itself: planes of half samples would have to be made of the whole frame, for this alone.
 
-use crate::estimator::half_samples_around;
+use motion_base::half_samples::{InterpolatedSample, filter, half_samples_around};
 use motion_base::hierarchy::CELL;
 use motion_base::memory::chunk;
-use motion_base::pyramid::half_samples::{clip, six_taps, six_taps_of_sums, wide};
 use motion_base::pyramid::planes::LevelFrame;
 use motion_base::pyramid::quarter_samples::{load_current, load_square};
 use motion_base::simd::{InstructionSet, Samples};
@@ -18,6 +17,9 @@ const AFTER: usize = 3;
 /// Samples of a row that are read: those of a square and of the filters around it.
 const PITCH: usize = 16;
 const _: () = assert!(BEFORE + CELL + AFTER <= PITCH);
+
+/// The largest sample.
+const PEAK: u16 = 255;
 
 /// A square: the first [`CELL`] samples of rows of [`PITCH`], so that the filters are loops over all of it.
 type Square = [u8; CELL * PITCH];
@@ -54,7 +56,7 @@ fn square<const W: usize>(frame: &LevelFrame, (x, y): (i32, i32), vector: (i32, 
     if second != first {
         let other = half_samples::<W>(frame, (column, row), second);
         for (sample, other) in square.iter_mut().zip(other) {
-            *sample = ((u16::from(*sample) + u16::from(other) + 1) >> 1) as u8;
+            *sample = sample.average(other);
         }
     }
     square
@@ -72,47 +74,31 @@ fn half_samples<const W: usize>(
     let first = first - BEFORE * layout.pitch - BEFORE;
     // What the filters make of the last row's end does not count.
     let mut read = [0; (BEFORE + CELL + AFTER + 1) * PITCH];
-    for (y, numbers) in read.as_chunks_mut::<PITCH>().0.iter_mut().enumerate().take(BEFORE + W + AFTER) {
-        let samples: &[u8; PITCH] = chunk(frame.samples(), first + y * layout.pitch);
-        for (number, sample) in numbers.iter_mut().zip(samples) {
-            *number = wide(*sample);
-        }
+    for (y, row) in read.as_chunks_mut::<PITCH>().0.iter_mut().enumerate().take(BEFORE + W + AFTER) {
+        *row = *chunk(frame.samples(), first + y * layout.pitch);
     }
-    let samples = square[..W * PITCH].iter_mut().enumerate();
+    let samples = &mut square[..W * PITCH];
     match (right % 2, down % 2) {
-        (0, 0) => {
-            for (i, sample) in samples {
-                *sample = read[i + BEFORE * PITCH + BEFORE] as u8;
-            }
-        }
+        (0, 0) => samples.copy_from_slice(&read[BEFORE * PITCH + BEFORE..][..W * PITCH]),
         (_, 0) => {
-            for (i, sample) in samples {
-                *sample = clip((six_taps_at(&read, i + BEFORE * PITCH, 1) + 16) >> 5);
-            }
+            let tap = |k: usize| &read[BEFORE * PITCH + k..];
+            let taps = [tap(0), tap(1), tap(2), tap(3), tap(4), tap(5)];
+            filter(samples, taps, |taps| u8::half_sample(u8::six_taps(taps), PEAK));
         }
         (0, _) => {
-            for (i, sample) in samples {
-                *sample = clip((six_taps_at(&read, i + BEFORE, PITCH) + 16) >> 5);
-            }
+            let tap = |k: usize| &read[BEFORE + k * PITCH..];
+            let taps = [tap(0), tap(1), tap(2), tap(3), tap(4), tap(5)];
+            filter(samples, taps, |taps| u8::half_sample(u8::six_taps(taps), PEAK));
         }
         _ => {
             let mut sums = [0; CELL * PITCH + PITCH];
-            for (i, sum) in sums[..W * PITCH].iter_mut().enumerate() {
-                *sum = six_taps_at(&read, i, PITCH);
-            }
-            for (i, sample) in samples {
-                let tap = |k: usize| sums[i + k];
-                let sum = six_taps_of_sums(tap(0), tap(1), tap(2), tap(3), tap(4), tap(5));
-                *sample = clip(sum.saturating_add(32) >> 6);
-            }
+            let tap = |k: usize| &read[k * PITCH..];
+            let taps = [tap(0), tap(1), tap(2), tap(3), tap(4), tap(5)];
+            filter(&mut sums[..W * PITCH], taps, u8::six_taps);
+            let tap = |k: usize| &sums[k..];
+            let taps = [tap(0), tap(1), tap(2), tap(3), tap(4), tap(5)];
+            filter(samples, taps, |sums| u8::half_sample_of_sums(sums, PEAK));
         }
     }
     square
-}
-
-/// The filter's sum of six numbers from `at` on, which are `step` apart.
-#[inline(always)]
-fn six_taps_at<const N: usize>(numbers: &[i16; N], at: usize, step: usize) -> i16 {
-    let tap = |k: usize| numbers[at + k * step];
-    six_taps(tap(0), tap(1), tap(2), tap(3), tap(4), tap(5))
 }

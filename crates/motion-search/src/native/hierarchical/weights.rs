@@ -59,10 +59,8 @@ impl NeighbourWeights {
 
     /// Computes them from the means of the cells.
     pub fn fill(&mut self, instructions: Instructions, grid: &CellGrid, means: &[u8]) {
-        let length = grid.pitch * grid.rows_a_task();
-        let [a, b, c, d] = self.kept.each_mut().map(|weights| grid.inside(weights).par_chunks_mut(length));
-        (a, b, c, d).into_par_iter().enumerate().for_each(|(band, (a, b, c, d))| {
-            let first = band * grid.rows_a_task();
+        let [a, b, c, d] = self.kept.each_mut().map(|weights| grid.bands(weights));
+        (a, b, c, d).into_par_iter().for_each(|((first, a), (_, b), (_, c), (_, d))| {
             instructions.run(CellWeights { grid, means, first, weights: [a, b, c, d] });
         });
     }

@@ -11,10 +11,10 @@ use crate::simd::{InstructionSet, Work};
 use crate::simd::{avx2::Avx2, avx512::Avx512, sse2::Sse2};
 use crate::{NATIVE, SetupError};
 
-/// An instruction set that the searches are compiled for. All find the same field.
+/// An instruction set that the searches are compiled for, by its name. All find the same field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
-pub enum Level {
+pub enum InstructionSetName {
     /// Plain Rust, for every CPU. On x86-64, where SSE2 is never slower, only the feature `portable` compiles it.
     Portable,
     /// AArch64 with NEON.
@@ -27,22 +27,29 @@ pub enum Level {
     Avx512,
 }
 
-impl Level {
-    /// Every level, slowest first.
-    const ALL: [Level; 5] = [Level::Portable, Level::Neon, Level::Sse2, Level::Avx2, Level::Avx512];
+impl InstructionSetName {
+    /// All of them, slowest first.
+    const ALL: [InstructionSetName; 5] = [
+        InstructionSetName::Portable,
+        InstructionSetName::Neon,
+        InstructionSetName::Sse2,
+        InstructionSetName::Avx2,
+        InstructionSetName::Avx512,
+    ];
 
-    /// The levels that this CPU has and this build is compiled for, slowest first.
-    pub fn available() -> impl Iterator<Item = Level> {
-        Self::ALL.into_iter().filter(|level| level.is_available())
+    /// Those that this CPU has and this build is compiled for, slowest first.
+    pub fn available() -> impl Iterator<Item = InstructionSetName> {
+        Self::ALL.into_iter().filter(|instruction_set| instruction_set.is_available())
     }
 
-    /// The slowest level of this build, which every CPU of the architecture has.
-    pub const PLAINEST: Level = match cfg!(all(target_arch = "x86_64", not(feature = "portable"))) {
-        true => Level::Sse2,
-        false => Level::Portable,
-    };
+    /// The slowest one of this build, which every CPU of the architecture has.
+    pub const PLAINEST: InstructionSetName =
+        match cfg!(all(target_arch = "x86_64", not(feature = "portable"))) {
+            true => InstructionSetName::Sse2,
+            false => InstructionSetName::Portable,
+        };
 
-    /// The fastest level that is available.
+    /// The fastest one that is available.
     pub fn best() -> Self {
         Self::available().last().unwrap_or(Self::PLAINEST)
     }
@@ -55,11 +62,11 @@ impl Level {
     /// The name in tables and lists of devices.
     pub fn name(self) -> &'static str {
         match self {
-            Level::Portable => "portable",
-            Level::Neon => "neon",
-            Level::Sse2 => "sse2",
-            Level::Avx2 => "avx2",
-            Level::Avx512 => "avx512",
+            InstructionSetName::Portable => "portable",
+            InstructionSetName::Neon => "neon",
+            InstructionSetName::Sse2 => "sse2",
+            InstructionSetName::Avx2 => "avx2",
+            InstructionSetName::Avx512 => "avx512",
         }
     }
 
@@ -71,7 +78,9 @@ impl Level {
         self.instructions().ok_or_else(|| SetupError::DeviceUnsupported {
             wanted: NATIVE.into(),
             reason: match self {
-                Level::Portable => "the feature portable of motion-search compiles plain Rust".into(),
+                InstructionSetName::Portable => {
+                    "the feature portable of motion-search compiles plain Rust".into()
+                }
                 _ => format!("this CPU does not have {self}"),
             },
         })
@@ -81,58 +90,58 @@ impl Level {
     pub fn instructions(self) -> Option<Instructions> {
         match self {
             #[cfg(any(not(target_arch = "x86_64"), feature = "portable"))]
-            Level::Portable => Some(Instructions::Portable(Portable)),
+            InstructionSetName::Portable => Some(Instructions::Portable(Portable)),
             #[cfg(not(any(not(target_arch = "x86_64"), feature = "portable")))]
-            Level::Portable => None,
+            InstructionSetName::Portable => None,
             #[cfg(target_arch = "aarch64")]
-            Level::Neon => Neon::new().map(Instructions::Neon),
+            InstructionSetName::Neon => Neon::new().map(Instructions::Neon),
             #[cfg(target_arch = "x86_64")]
-            Level::Sse2 => Some(Instructions::Sse2(Sse2)),
+            InstructionSetName::Sse2 => Some(Instructions::Sse2(Sse2)),
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2 => Avx2::new().map(Instructions::Avx2),
+            InstructionSetName::Avx2 => Avx2::new().map(Instructions::Avx2),
             #[cfg(target_arch = "x86_64")]
-            Level::Avx512 => Avx512::new().map(Instructions::Avx512),
+            InstructionSetName::Avx512 => Avx512::new().map(Instructions::Avx512),
             #[cfg(not(target_arch = "aarch64"))]
-            Level::Neon => None,
+            InstructionSetName::Neon => None,
             #[cfg(not(target_arch = "x86_64"))]
-            Level::Sse2 | Level::Avx2 | Level::Avx512 => None,
+            InstructionSetName::Sse2 | InstructionSetName::Avx2 | InstructionSetName::Avx512 => None,
         }
     }
 }
 
-impl fmt::Display for Level {
+impl fmt::Display for InstructionSetName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }
 }
 
-/// The engine of a [`Level`] that this CPU has.
+/// The engine of an [`InstructionSetName`] that this CPU has.
 #[derive(Clone, Copy)]
 pub enum Instructions {
-    /// [`Level::Portable`].
+    /// [`InstructionSetName::Portable`].
     #[cfg(any(not(target_arch = "x86_64"), feature = "portable"))]
     Portable(Portable),
-    /// [`Level::Neon`].
+    /// [`InstructionSetName::Neon`].
     #[cfg(target_arch = "aarch64")]
     Neon(Neon),
-    /// [`Level::Sse2`].
+    /// [`InstructionSetName::Sse2`].
     #[cfg(target_arch = "x86_64")]
     Sse2(Sse2),
-    /// [`Level::Avx2`].
+    /// [`InstructionSetName::Avx2`].
     #[cfg(target_arch = "x86_64")]
     Avx2(Avx2),
-    /// [`Level::Avx512`].
+    /// [`InstructionSetName::Avx512`].
     #[cfg(target_arch = "x86_64")]
     Avx512(Avx512),
 }
 
 impl Instructions {
-    /// Those of [`Level::best`].
+    /// Those of [`InstructionSetName::best`].
     pub fn best() -> Self {
-        let mut fastest_first = Level::ALL.into_iter().rev();
+        let mut fastest_first = InstructionSetName::ALL.into_iter().rev();
         fastest_first
-            .find_map(Level::instructions)
-            .unwrap_or_else(|| unreachable!("every CPU has the plainest level of the build"))
+            .find_map(InstructionSetName::instructions)
+            .unwrap_or_else(|| unreachable!("every CPU has the plainest instruction set of the build"))
     }
 
     /// Runs the compilation of `work` for these instructions, or for those that suffice: on a CPU with AVX-512 the one for

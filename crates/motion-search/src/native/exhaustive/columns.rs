@@ -26,64 +26,68 @@ pub fn compare<E: InstructionSet, C: RegisterCost>(
     costs: &mut TileCosts<C::Value>,
 ) {
     let proof = Proof::of(engine);
-    match task.width() {
-        4 => compare_rows::<E::Register, C, 4, 4>(proof, task, layout, costs),
-        8 => compare_rows::<E::Register, C, 8, 8>(proof, task, layout, costs),
-        // The rows are 16 apart.
-        12 => compare_rows::<E::Register, C, 12, 16>(proof, task, layout, costs),
-        _ => compare_rows::<E::Register, C, 16, 16>(proof, task, layout, costs),
-    }
-}
-
-/// The same with rows of `W` samples, which begin `S` apart in a column.
-#[inline(always)]
-fn compare_rows<R: Register, C: RegisterCost, const W: usize, const S: usize>(
-    proof: Proof<R>,
-    task: &TileTask<'_>,
-    layout: CostLayout,
-    costs: &mut TileCosts<C::Value>,
-) {
     // A part has a multiple of four rows, each of at least four samples.
-    if (S * task.height()).is_multiple_of(R::SAMPLES) {
-        compare_registers::<R, C, W, S>(proof, task, layout, costs);
+    if (stride(task.width()) * task.height()).is_multiple_of(E::Register::SAMPLES) {
+        compare_registers::<E::Register, C>(proof, task, layout, costs);
     } else {
-        compare_registers::<R::Narrow, C, W, S>(proof.narrow(), task, layout, costs);
+        compare_registers::<E::Samples, C>(proof.narrow(), task, layout, costs);
     }
 }
 
-/// Copies the first `W` samples of `rows` rows, which are `pitch` apart in `samples`, to each `S` samples of `packed`.
-/// The samples between stay zero, in the part and the candidates alike, so that they cost nothing.
+/// Samples from one row of a column to the next.
 #[inline(always)]
-fn pack<const W: usize, const S: usize>(packed: &mut [u8], samples: &[u8], pitch: usize, rows: usize) {
+fn stride(width: usize) -> usize {
+    if width == 12 { 16 } else { width }
+}
+
+/// Copies the first `width` samples of `rows` rows, which are `pitch` apart in `samples`, to each [`stride`] samples of
+/// `packed`. The samples between stay zero, in the part and the candidates alike, so that they cost nothing.
+#[inline(always)]
+fn pack(packed: &mut [u8], samples: &[u8], (pitch, width): (usize, usize), rows: usize) {
+    match width {
+        4 => pack_rows::<4, 4>(packed, samples, pitch, rows),
+        8 => pack_rows::<8, 8>(packed, samples, pitch, rows),
+        12 => pack_rows::<12, 16>(packed, samples, pitch, rows),
+        _ => pack_rows::<16, 16>(packed, samples, pitch, rows),
+    }
+}
+
+#[inline(always)]
+fn pack_rows<const W: usize, const S: usize>(packed: &mut [u8], samples: &[u8], pitch: usize, rows: usize) {
     for (index, row) in packed.chunks_exact_mut(S).enumerate().take(rows) {
         row[..W].copy_from_slice(&samples[index * pitch..][..W]);
     }
 }
 
-/// The same with a part of whole registers: `S * task.height()` is a multiple of their samples.
+/// The same as [`compare`], with a part of whole registers.
 #[inline(always)]
-fn compare_registers<R: Register, C: RegisterCost, const W: usize, const S: usize>(
+fn compare_registers<R: Register, C: RegisterCost>(
     proof: Proof<R>,
     task: &TileTask<'_>,
     layout: CostLayout,
     costs: &mut TileCosts<C::Value>,
 ) {
-    const { assert!(W <= S && S <= 16 && ROWS.is_multiple_of(4) && COLUMNS.is_multiple_of(4)) };
+    const { assert!(ROWS.is_multiple_of(4) && COLUMNS.is_multiple_of(4)) };
     assert!(layout == CostLayout::Tile || task.rows() <= COLUMNS);
+    let (stride, size) = (stride(task.width()), (task.pitch(), task.width()));
+    let length = stride * task.height();
     let (mut part, mut column) = (Aligned([0; 16 * PART]), Aligned([0; 16 * (PART + ROWS)]));
-    pack::<W, S>(&mut part.0, task.current(), task.pitch(), task.height());
+    pack(&mut part.0, task.current(), size, task.height());
     for u in 0..task.columns() {
-        let rows = task.height() + task.rows() - 1;
-        pack::<W, S>(&mut column.0, &task.reference()[u..], task.pitch(), rows);
+        pack(&mut column.0, &task.reference()[u..], size, task.height() + task.rows() - 1);
         for v in (0..task.rows()).step_by(4) {
+            // All have whole registers, as many as the part.
+            let registers = |i: usize| column.0[stride * (v + i)..][..length].chunks_exact(R::SAMPLES);
+            let pairs = registers(0).zip(registers(1)).zip(registers(2).zip(registers(3)));
             let mut sums = [proof.zero(); 4];
-            let mut start = 0;
-            while start < S * task.height() {
-                let c = proof.load(&part.0[start..]);
-                for (i, sum) in sums.iter_mut().enumerate() {
-                    *sum = C::add(*sum, c, proof.load(&column.0[S * (v + i) + start..]));
-                }
-                start += R::SAMPLES;
+            for (c, ((first, second), (third, fourth))) in
+                part.0[..length].chunks_exact(R::SAMPLES).zip(pairs)
+            {
+                let c = proof.load(c);
+                sums[0] = C::add(sums[0], c, proof.load(first));
+                sums[1] = C::add(sums[1], c, proof.load(second));
+                sums[2] = C::add(sums[2], c, proof.load(third));
+                sums[3] = C::add(sums[3], c, proof.load(fourth));
             }
             for (i, total) in Compared::totals(sums).into_iter().enumerate() {
                 let (row, column) = match layout {

@@ -138,13 +138,18 @@ fn windows_of_any_shape_on_every_device() {
             for (name, algorithm) in [("full", Algorithm::Full), ("three-step", Algorithm::ThreeStep)] {
                 let (samples, end) = run(&format!(
                     "videotestsrc num-buffers=3 pattern=ball ! video/x-raw,format=I420,width=150,height=91 \
-                     ! motionestimate device=\"{}\" algorithm={name} search-range=40 search-window=\"{text}\" \
+                     ! motionestimate device=\"{}\" algorithm={name} block-size=16 search-range=40 search-window=\"{text}\" \
                      ! queue ! appsink name=sink",
                     device.selector
                 ));
                 assert_eq!(end.type_(), gst::MessageType::Eos, "{end:?}");
                 let window = Window::new(x0, x1, y0, y1).unwrap();
-                check_samples(&samples, |info| Parameters { algorithm, window, ..parameters(info) });
+                check_samples(&samples, |info| Parameters {
+                    block_size: 16,
+                    algorithm,
+                    window,
+                    ..parameters(info)
+                });
             }
         }
     }

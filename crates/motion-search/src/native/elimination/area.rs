@@ -191,7 +191,7 @@ impl GroupArea {
         displaced(block, (self.x_at(index), self.y_at(index)), pitch)
     }
 
-    /// The index in a level of `sums` of the sums of the first group, and the step to the next row of groups.
+    /// The index of the sums of the first group in a `PartSums` of `sums`, and the step to the next row of groups.
     #[inline(always)]
     pub fn sums(&self, sums: &ReferenceSums) -> (u32, u32) {
         (sums.offset((self.column, self.row)) as u32, sums.step((0, TILE)) as u32)

@@ -10,7 +10,7 @@ use crate::native::elimination::area::CandidateGroup;
 use crate::native::elimination::backoff::{RowHistory, StepCosts};
 use crate::native::elimination::bounds::BlockParts;
 use crate::native::elimination::engine::{Bound, EliminationEngine, GroupCost};
-use crate::native::elimination::sums::{GROUP, ReferenceSums, SumLevel, TILE};
+use crate::native::elimination::sums::{GROUP, PartSums, ReferenceSums, TILE};
 use crate::native::elimination::workspace::{BATCH, BatchMemory, CHUNK, CandidateList, GroupLists, RunBlock};
 use motion_base::simd::Instructions;
 
@@ -49,8 +49,8 @@ impl<E: EliminationEngine, C: GroupCost> GroupBatch<'_, '_, E, C> {
     pub fn search(mut self) {
         debug_assert!(self.range.len() <= BATCH);
         let kept = self.bound_candidates();
-        if let Some(level) = self.sums.fine() {
-            self.tighten_crowded(level, kept);
+        if let Some(part_sums) = self.sums.fine() {
+            self.tighten_crowded(part_sums, kept);
         }
         let (whole, few) = self.divide(kept);
         if whole > 0 {
@@ -94,10 +94,10 @@ impl<E: EliminationEngine, C: GroupCost> GroupBatch<'_, '_, E, C> {
         count
     }
 
-    /// Bounds the candidates of the first `kept` groups kept by the smaller parts, whose sums are in `level`, where many
+    /// Bounds the candidates of the first `kept` groups kept by the smaller parts, whose sums are in `part_sums`, where many
     /// are left. The others keep their bounds.
     #[inline(always)]
-    fn tighten_crowded(&mut self, level: &SumLevel, kept: usize) {
+    fn tighten_crowded(&mut self, part_sums: &PartSums, kept: usize) {
         let mut crowded = 0;
         for n in 0..kept {
             let i = usize::from(self.memory.kept[n]);
@@ -109,7 +109,7 @@ impl<E: EliminationEngine, C: GroupCost> GroupBatch<'_, '_, E, C> {
             self.history.crowded += crowd(left);
         }
         let BatchMemory { bounds, picked, values, .. } = &mut *self.memory;
-        let parts = (self.fine, level);
+        let parts = (self.fine, part_sums);
         C::Bound::bounds_of_groups::<C::Sample, E>(self.engine, parts, picked.first(crowded), &mut values.0);
         for (i, finer) in picked.numbers[..crowded].iter().zip(&values.0) {
             bounds.0[usize::from(*i)] = *finer;

@@ -2,7 +2,7 @@
 
 use crate::native::candidates::Listed;
 use crate::native::cost::CostValue;
-use crate::native::elimination::sums::{GROUP, ReferenceSums, SumLevel};
+use crate::native::elimination::sums::{GROUP, PartSums, ReferenceSums};
 use crate::native::sample::SearchSample;
 use motion_base::simd::InstructionSet;
 use motion_base::simd::proven::Wide;
@@ -76,25 +76,25 @@ pub fn bound_area<S: SearchSample, B: CostValue, const N: usize>(
     least_of_all.into_iter().fold(B::MAX, Ord::min)
 }
 
-/// Writes the bounds of the SAD of the candidates of the groups listed, by where their sums are in `level`.
+/// Writes the bounds of the SAD of the candidates of the groups listed, by where their sums are in `part_sums`.
 #[inline(always)]
 pub fn bounds_of_groups<E: InstructionSet>(
     engine: E,
     parts: &BlockParts,
-    level: &SumLevel,
+    part_sums: &PartSums,
     listed: Listed<'_>,
     bounds: &mut [[u16; GROUP]],
 ) {
     match (parts.count, parts.are_small()) {
-        (4, true) => bounds_by::<E, 4, true>(engine, parts, level, listed, bounds),
-        (4, false) => bounds_by::<E, 4, false>(engine, parts, level, listed, bounds),
-        (16, true) => bounds_by::<E, 16, true>(engine, parts, level, listed, bounds),
-        (16, false) => bounds_by::<E, 16, false>(engine, parts, level, listed, bounds),
+        (4, true) => bounds_by::<E, 4, true>(engine, parts, part_sums, listed, bounds),
+        (4, false) => bounds_by::<E, 4, false>(engine, parts, part_sums, listed, bounds),
+        (16, true) => bounds_by::<E, 16, true>(engine, parts, part_sums, listed, bounds),
+        (16, false) => bounds_by::<E, 16, false>(engine, parts, part_sums, listed, bounds),
         _ => {
             for ((block, start), bounds) in listed.0.iter().zip(listed.1).zip(bounds) {
                 let mut sums = Wide::all(engine, 0);
                 for (of_block, step) in parts.of_block(usize::from(*block)).iter().zip(&parts.steps) {
-                    let group = level.group(*start as usize + step);
+                    let group = part_sums.group(*start as usize + step);
                     sums = sums.plus_differences::<false>(group, *of_block);
                 }
                 sums.store(bounds);
@@ -108,7 +108,7 @@ pub fn bounds_of_groups<E: InstructionSet>(
 fn bounds_by<E: InstructionSet, const N: usize, const SMALL: bool>(
     engine: E,
     parts: &BlockParts,
-    level: &SumLevel,
+    part_sums: &PartSums,
     (blocks, starts): Listed<'_>,
     bounds: &mut [[u16; GROUP]],
 ) {
@@ -116,7 +116,7 @@ fn bounds_by<E: InstructionSet, const N: usize, const SMALL: bool>(
     for ((block, start), bounds) in blocks.iter().zip(starts).zip(bounds) {
         let of_block: &[u16; N] = parts.of_block(usize::from(*block)).first_chunk().expect("N");
         // The last step is the largest.
-        let groups = level.groups(*start as usize, steps[N - 1]).as_ptr();
+        let groups = part_sums.groups(*start as usize, steps[N - 1]).as_ptr();
         let mut sums = Wide::all(engine, 0);
         for (of_block, step) in of_block.iter().zip(steps) {
             debug_assert!(*step <= steps[N - 1]);
@@ -145,8 +145,8 @@ pub struct BlockParts {
 }
 
 impl BlockParts {
-    /// The parts of blocks of `side` samples an axis that `level` has the sums of.
-    pub fn new(sums: &ReferenceSums, level: Option<&SumLevel>, side: usize) -> Self {
+    /// The parts of blocks of `side` samples an axis that `part_sums` has the sums of.
+    pub fn new(sums: &ReferenceSums, part_sums: Option<&PartSums>, side: usize) -> Self {
         let mut parts = Self {
             count: 0,
             shift: 0,
@@ -155,11 +155,11 @@ impl BlockParts {
             sides: (side, side),
             lower: sums.lower(),
         };
-        let Some(level) = level else { return parts };
-        parts.sides.0 = level.side;
-        parts.shift = 2 * level.side.ilog2();
-        for y in (0..side).step_by(level.side) {
-            for x in (0..side).step_by(level.side) {
+        let Some(part_sums) = part_sums else { return parts };
+        parts.sides.0 = part_sums.side;
+        parts.shift = 2 * part_sums.side.ilog2();
+        for y in (0..side).step_by(part_sums.side) {
+            for x in (0..side).step_by(part_sums.side) {
                 parts.steps[parts.count] = sums.step((x, y));
                 parts.count += 1;
             }
@@ -184,17 +184,17 @@ impl BlockParts {
         &self.sums[block * self.count..][..self.count]
     }
 
-    /// The bounds of all candidates of the group whose sums in `level` are at `start`.
+    /// The bounds of all candidates of the group whose sums in `part_sums` are at `start`.
     #[inline(always)]
     pub fn bound<S: SearchSample, B: CostValue>(
         &self,
-        level: &SumLevel,
+        part_sums: &PartSums,
         block: u16,
         start: usize,
     ) -> [B; GROUP] {
         let mut bounds = [B::default(); GROUP];
         for (sum, step) in self.of_block(usize::from(block)).iter().zip(&self.steps) {
-            let sums = level.group(start + step);
+            let sums = part_sums.group(start + step);
             for i in 0..GROUP {
                 bounds[i] = bounds[i].raise::<S>(sums[i].abs_diff(*sum), self.shift);
             }

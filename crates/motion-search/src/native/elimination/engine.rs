@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use crate::native::candidates::{Candidates, Listed};
 use crate::native::cost::{CostValue, DeepSad, DeepSsd, Sad, Ssd};
 use crate::native::elimination::bounds::{self, BlockParts, Quarters};
-use crate::native::elimination::sums::{ACROSS, GROUP, SumLevel};
+use crate::native::elimination::sums::{ACROSS, GROUP, PartSums};
 use crate::native::exhaustive::engine::{TileCost, TileEngine};
 use crate::native::sample::SearchSample;
 use motion_base::simd::Work;
@@ -101,10 +101,10 @@ impl EliminationEngine for Sse2 {}
 /// A lower bound of a cost, computed by what an instruction set does its own way where it does.
 pub trait Bound: CostValue {
     /// Writes the bounds, by parts of samples `S`, of the candidates of the groups listed, by where the sums of these parts
-    /// are in the level.
+    /// are in the sums of parts.
     fn bounds_of_groups<S: SearchSample, E: EliminationEngine>(
         engine: E,
-        parts: (&BlockParts, &SumLevel),
+        parts: (&BlockParts, &PartSums),
         listed: Listed<'_>,
         bounds: &mut [[Self; GROUP]],
     );
@@ -122,7 +122,7 @@ impl Bound for u16 {
     #[inline(always)]
     fn bounds_of_groups<S: SearchSample, E: EliminationEngine>(
         engine: E,
-        parts: (&BlockParts, &SumLevel),
+        parts: (&BlockParts, &PartSums),
         listed: Listed<'_>,
         bounds: &mut [[u16; GROUP]],
     ) {
@@ -144,7 +144,7 @@ impl Bound for u32 {
     #[inline(always)]
     fn bounds_of_groups<S: SearchSample, E: EliminationEngine>(
         engine: E,
-        parts: (&BlockParts, &SumLevel),
+        parts: (&BlockParts, &PartSums),
         listed: Listed<'_>,
         bounds: &mut [[u32; GROUP]],
     ) {
@@ -164,7 +164,7 @@ impl Bound for u32 {
 
 /// [`Bound::bounds_of_groups`] of 16 bits. It is compiled by itself, as it is much code with several callers.
 struct DifferenceBounds<'a> {
-    parts: (&'a BlockParts, &'a SumLevel),
+    parts: (&'a BlockParts, &'a PartSums),
     listed: Listed<'a>,
     bounds: &'a mut [[u16; GROUP]],
 }
@@ -172,14 +172,14 @@ struct DifferenceBounds<'a> {
 impl<E: EliminationEngine> Work<E> for DifferenceBounds<'_> {
     #[inline(always)]
     fn run(self, engine: E) {
-        let Self { parts: (parts, level), listed, bounds } = self;
-        bounds::bounds_of_groups(engine, parts, level, listed, bounds);
+        let Self { parts: (parts, part_sums), listed, bounds } = self;
+        bounds::bounds_of_groups(engine, parts, part_sums, listed, bounds);
     }
 }
 
 /// The same of 32 bits.
 struct SquareBounds<'a, S> {
-    parts: (&'a BlockParts, &'a SumLevel),
+    parts: (&'a BlockParts, &'a PartSums),
     listed: Listed<'a>,
     bounds: &'a mut [[u32; GROUP]],
     samples: PhantomData<S>,
@@ -188,9 +188,9 @@ struct SquareBounds<'a, S> {
 impl<S: SearchSample, E: EliminationEngine> Work<E> for SquareBounds<'_, S> {
     #[inline(always)]
     fn run(self, _: E) {
-        let Self { parts: (parts, level), listed: (blocks, starts), bounds, .. } = self;
+        let Self { parts: (parts, part_sums), listed: (blocks, starts), bounds, .. } = self;
         for ((block, start), bounds) in blocks.iter().zip(starts).zip(bounds) {
-            *bounds = parts.bound::<S, u32>(level, *block, *start as usize);
+            *bounds = parts.bound::<S, u32>(part_sums, *block, *start as usize);
         }
     }
 }

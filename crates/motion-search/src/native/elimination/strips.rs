@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::native::candidates::ROW_SAMPLES;
 use crate::native::elimination::engine::{EliminationEngine, GROUPS};
 use crate::native::elimination::sums::{
-    ACROSS, GROUP, GroupExtremes, ReferenceSums, SumLevel, TILE, TILE_POSITIONS,
+    ACROSS, GROUP, GroupExtremes, PartSums, ReferenceSums, TILE, TILE_POSITIONS,
 };
 use crate::native::plane::Plane;
 use crate::native::sample::SearchSample;
@@ -65,7 +65,7 @@ impl ReferenceSums {
         self.there.end = rows.end;
         let rows = rows.start - self.first..rows.end - self.first;
         let (of_sums, of_groups) = (rows.start * row..rows.end * row, rows.start * groups..rows.end * groups);
-        if let Some(SumLevel { side, lines }) = self.fine.as_mut().filter(|_| self.is_fine) {
+        if let Some(PartSums { side, lines }) = self.fine.as_mut().filter(|_| self.is_fine) {
             let sums = &mut numbers_mut(lines)[of_sums.clone()];
             instructions.run_widest(StripSummation {
                 plane,
@@ -77,7 +77,7 @@ impl ReferenceSums {
                 odd: None,
             });
         }
-        let SumLevel { side, lines } = &mut self.coarse;
+        let PartSums { side, lines } = &mut self.coarse;
         let sums = &mut numbers_mut(lines)[of_sums];
         let GroupExtremes { least: [least, least_odd], most: [most, most_odd] } = &mut self.extremes;
         let even = Some([&mut least[of_groups.clone()], &mut most[of_groups.clone()]]);

@@ -38,7 +38,7 @@ const ROWS_MORE: usize = 16;
 const PART_MORE: usize = 4;
 
 /// The sums of parts of one size.
-pub struct SumLevel {
+pub struct PartSums {
     /// Side of a part.
     pub side: usize,
     pub(super) lines: Vec<Line>,
@@ -61,8 +61,8 @@ pub struct ReferenceSums {
     pub(super) first: usize,
     /// Rows whose sums are there.
     pub(super) there: Range<usize>,
-    pub(super) coarse: SumLevel,
-    pub(super) fine: Option<SumLevel>,
+    pub(super) coarse: PartSums,
+    pub(super) fine: Option<PartSums>,
     /// Whether fine sums are computed too.
     pub(super) is_fine: bool,
     /// The lowest bits of sums that are not kept: those of a sample beyond eight, so that sums fit 16 bits.
@@ -88,12 +88,12 @@ impl ReferenceSums {
         let rows = all.min(reached + ROWS_MORE.max(reached / PART_MORE));
         let (lines, groups) = (tiles * rows / GROUP_TILES + 1, tiles / GROUP_TILES * rows + SPARE_GROUPS);
         let odd = coarse == TILE;
-        let levels = if fine.is_some() { 2 } else { 1 };
-        let needed = (levels * lines * size_of::<Line>() + if odd { 8 } else { 4 } * groups) as u64;
+        let sides = if fine.is_some() { 2 } else { 1 };
+        let needed = (sides * lines * size_of::<Line>() + if odd { 8 } else { 4 } * groups) as u64;
         if needed > limit {
             return Err(memory::too_large(WHAT, needed, limit));
         }
-        let level = |side| Ok(SumLevel { side, lines: memory::zeroed(WHAT, lines as u64, limit)? });
+        let part_sums = |side| Ok(PartSums { side, lines: memory::zeroed(WHAT, lines as u64, limit)? });
         let of_groups =
             |is_needed: bool| memory::zeroed(WHAT, if is_needed { groups as u64 } else { 0 }, limit);
         Ok(Self {
@@ -101,8 +101,8 @@ impl ReferenceSums {
             room: rows,
             first: 0,
             there: 0..0,
-            coarse: level(coarse)?,
-            fine: fine.map(level).transpose()?,
+            coarse: part_sums(coarse)?,
+            fine: fine.map(part_sums).transpose()?,
             is_fine: false,
             lower: parameters.bit_depth - 8,
             extremes: GroupExtremes {
@@ -123,16 +123,16 @@ impl ReferenceSums {
     }
 
     /// The largest parts, whose extremes are known.
-    pub fn coarse(&self) -> &SumLevel {
+    pub fn coarse(&self) -> &PartSums {
         &self.coarse
     }
 
     /// Smaller parts, where they are summed.
-    pub fn fine(&self) -> Option<&SumLevel> {
+    pub fn fine(&self) -> Option<&PartSums> {
         self.fine.as_ref().filter(|_| self.is_fine)
     }
 
-    /// The index in a [`SumLevel`] of the sums of the group at `column` and `row` of groups.
+    /// The index in a [`PartSums`] of the sums of the group at `column` and `row` of groups.
     #[inline(always)]
     pub fn offset(&self, (column, row): (usize, usize)) -> usize {
         ((row - self.first) * self.tiles + GROUP_TILES * column) * TILE_POSITIONS
@@ -159,7 +159,7 @@ impl ReferenceSums {
     }
 }
 
-impl SumLevel {
+impl PartSums {
     /// The sums of the groups from the one at `offset`, of [`ReferenceSums::offset`], to the one `last` further on.
     #[inline(always)]
     pub fn groups(&self, offset: usize, last: usize) -> &[u16] {

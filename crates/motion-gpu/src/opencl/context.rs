@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 
-use super::cl;
+use super::launcher::cl;
 use super::launcher::{self, Api, Buffer, DevicePlane, Event, Program, Queue, Rectangle};
 use super::watch::Watch;
 use motion_base::{BlockHandle, Frame};

@@ -7,10 +7,10 @@ use once_cell::sync::OnceCell;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
-use super::cl::{self, DeviceHandle, OpenClApi, RawDevice};
 use super::context::Context;
+use super::launcher::cl::{self, DeviceHandle, OpenClApi, RawDevice};
 #[cfg(feature = "cuda")]
-use super::cuda::{self, CudaApi, CudaContext};
+use super::launcher::cuda::{self, CudaApi, CudaContext};
 use super::launcher::{self, Api, Buffer, KernelObject};
 use motion_base::{Launcher, Launching, SetupError};
 

@@ -10,11 +10,15 @@ use std::fmt;
 use std::ptr::NonNull;
 use std::time::Duration;
 
-use super::cl::event::ClEvent;
-use super::cl::queue::ClQueue;
-use super::cl::{ClBuffer, ClKernel, ClProgram, OpenClApi};
+pub(super) mod cl;
 #[cfg(feature = "cuda")]
-use super::cuda::{
+pub(super) mod cuda;
+
+use cl::event::ClEvent;
+use cl::queue::ClQueue;
+use cl::{ClBuffer, ClKernel, ClProgram, OpenClApi};
+#[cfg(feature = "cuda")]
+use cuda::{
     CudaApi, event::CudaEvent, memory::CudaMemory, program::Function, program::Module, stream::Stream,
 };
 

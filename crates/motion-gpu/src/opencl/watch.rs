@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
-use super::cl;
 use super::clock::DeviceClock;
+use super::launcher::cl;
 use super::launcher::{Error, Event, Queue, Result};
 use motion_base::EstimateError;
 
@@ -171,7 +171,7 @@ fn poll(event: &Event, limit: Duration) -> Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::opencl::cl::event::complete;
+    use crate::opencl::launcher::cl::event::complete;
     use crate::opencl::{OpenClDevice, cl, devices};
 
     const LIMIT: Duration = Duration::from_millis(50);

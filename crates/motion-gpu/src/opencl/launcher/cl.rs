@@ -3,8 +3,8 @@
 //! They do not use `ocl`'s safe types: those panic on error codes outside the standard's list, which drivers
 //! do return, and wait ten seconds if no driver is installed.
 
-pub(super) mod event;
-pub(super) mod queue;
+pub(in crate::opencl) mod event;
+pub(in crate::opencl) mod queue;
 
 use std::ffi::{CStr, CString, c_void};
 use std::ptr;
@@ -12,17 +12,17 @@ use std::slice;
 
 use ocl::ffi;
 
-use super::launcher::{Arg, Buffer, Error, KernelObject, Queue, QueueKind, Result};
+use super::{Arg, Buffer, Error, KernelObject, Queue, QueueKind, Result};
 use queue::ClQueue;
 
-pub(super) use ocl::ffi::{cl_device_id as RawDevice, cl_platform_id as RawPlatform};
+pub(in crate::opencl) use ocl::ffi::{cl_device_id as RawDevice, cl_platform_id as RawPlatform};
 
 fn check(call: &'static str, code: i32) -> Result<()> {
     if code == 0 { Ok(()) } else { Err(Error { call, code }) }
 }
 
 /// Every platform.
-pub(super) fn platforms() -> Result<Vec<RawPlatform>> {
+pub(in crate::opencl) fn platforms() -> Result<Vec<RawPlatform>> {
     let mut count = 0;
     // SAFETY: no array is given, so only the count is written.
     check("clGetPlatformIDs", unsafe { ffi::clGetPlatformIDs(0, ptr::null_mut(), &mut count) })?;
@@ -37,7 +37,7 @@ pub(super) fn platforms() -> Result<Vec<RawPlatform>> {
 }
 
 /// Every device of `platform`.
-pub(super) fn platform_devices(platform: RawPlatform) -> Result<Vec<RawDevice>> {
+pub(in crate::opencl) fn platform_devices(platform: RawPlatform) -> Result<Vec<RawDevice>> {
     let (mut count, all) = (0, ffi::CL_DEVICE_TYPE_ALL);
     // SAFETY: `platform` came from `platforms`; no array is given, so only the count is written.
     let code = unsafe { ffi::clGetDeviceIDs(platform, all, 0, ptr::null_mut(), &mut count) };
@@ -69,7 +69,7 @@ fn text(bytes: &[u8]) -> String {
 }
 
 /// A property of a platform, as text.
-pub(super) fn platform_text(platform: RawPlatform, property: u32) -> Result<String> {
+pub(in crate::opencl) fn platform_text(platform: RawPlatform, property: u32) -> Result<String> {
     // SAFETY: `platform` came from `platforms`; `bytes` has space for `size` bytes.
     let query =
         |size, value, written| unsafe { ffi::clGetPlatformInfo(platform, property, size, value, written) };
@@ -84,12 +84,12 @@ fn device_bytes(device: RawDevice, property: u32) -> Result<Vec<u8>> {
 }
 
 /// A property of a device, as text.
-pub(super) fn device_text(device: RawDevice, property: u32) -> Result<String> {
+pub(in crate::opencl) fn device_text(device: RawDevice, property: u32) -> Result<String> {
     device_bytes(device, property).map(|b| text(&b))
 }
 
 /// A property of a device, as a number of 4 or 8 bytes; the first element of an array.
-pub(super) fn device_number(device: RawDevice, property: u32) -> Result<u64> {
+pub(in crate::opencl) fn device_number(device: RawDevice, property: u32) -> Result<u64> {
     let bytes = device_bytes(device, property)?;
     let number = |bytes: &[u8]| Some(u64::from_ne_bytes(bytes.get(..8)?.try_into().ok()?));
     match bytes.as_slice() {
@@ -99,7 +99,7 @@ pub(super) fn device_number(device: RawDevice, property: u32) -> Result<u64> {
 }
 
 /// The first two sizes of a property of `device` that is a list of sizes.
-pub(super) fn device_sizes(device: RawDevice, property: u32) -> Result<[usize; 2]> {
+pub(in crate::opencl) fn device_sizes(device: RawDevice, property: u32) -> Result<[usize; 2]> {
     let bytes = device_bytes(device, property)?;
     match bytes.as_chunks::<{ size_of::<usize>() }>().0 {
         &[first, second, ..] => Ok([first, second].map(usize::from_ne_bytes)),
@@ -109,7 +109,7 @@ pub(super) fn device_sizes(device: RawDevice, property: u32) -> Result<[usize; 2
 
 /// The identifier that other APIs of the driver know `device` by, as `cl_khr_device_uuid` has it.
 #[cfg(feature = "cuda")]
-pub(super) fn device_uuid(device: RawDevice) -> Result<[u8; 16]> {
+pub(in crate::opencl) fn device_uuid(device: RawDevice) -> Result<[u8; 16]> {
     const CL_DEVICE_UUID_KHR: u32 = 0x106A;
     let wrong = |_| Error { call: "clGetDeviceInfo", code: -30 };
     device_bytes(device, CL_DEVICE_UUID_KHR)?.try_into().map_err(wrong)
@@ -181,7 +181,7 @@ pub struct OpenClApi {
 
 /// A device's handle. Root devices live as long as the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct DeviceHandle(pub(super) RawDevice);
+pub(in crate::opencl) struct DeviceHandle(pub(in crate::opencl) RawDevice);
 
 // SAFETY: the handle of a root device is an address that every OpenCL call takes from any thread.
 unsafe impl Send for DeviceHandle {}
@@ -190,7 +190,7 @@ unsafe impl Send for DeviceHandle {}
 unsafe impl Sync for DeviceHandle {}
 
 impl OpenClApi {
-    pub(super) fn new(device: RawDevice) -> Result<Self> {
+    pub(in crate::opencl) fn new(device: RawDevice) -> Result<Self> {
         let mut code = 0;
         // SAFETY: one device, from `platform_devices`; no properties, no callback.
         let raw = unsafe { ffi::clCreateContext(ptr::null(), 1, &device, None, ptr::null_mut(), &mut code) };
@@ -216,7 +216,7 @@ impl OpenClApi {
     }
 
     /// Builds `source`. The error includes the compiler's log.
-    pub(super) fn build(
+    pub(in crate::opencl) fn build(
         &self,
         source: &str,
         options: &str,
@@ -233,15 +233,15 @@ impl OpenClApi {
         Ok(program)
     }
 
-    pub(super) fn buffer(&self, bytes: usize) -> Result<Buffer> {
+    pub(in crate::opencl) fn buffer(&self, bytes: usize) -> Result<Buffer> {
         self.allocate(ffi::CL_MEM_READ_WRITE, bytes)
     }
 
-    pub(super) fn host_buffer(&self, bytes: usize) -> Result<Buffer> {
+    pub(in crate::opencl) fn host_buffer(&self, bytes: usize) -> Result<Buffer> {
         self.allocate(ffi::CL_MEM_READ_WRITE | ffi::CL_MEM_ALLOC_HOST_PTR, bytes)
     }
 
-    pub(super) fn queue(&self, kind: QueueKind) -> Result<Queue> {
+    pub(in crate::opencl) fn queue(&self, kind: QueueKind) -> Result<Queue> {
         match kind {
             QueueKind::Ordered => self.queue_with(0),
             QueueKind::Timed => {
@@ -279,7 +279,7 @@ impl ClProgram {
 
     /// The program as the driver keeps it: PTX, with NVIDIA's.
     #[cfg(feature = "cuda")]
-    pub(super) fn binary(&self) -> Result<Vec<u8>> {
+    pub(in crate::opencl) fn binary(&self) -> Result<Vec<u8>> {
         let mut size = 0_usize;
         // SAFETY: a program of one device has one size, and there is space for it.
         let code = unsafe {
@@ -297,7 +297,7 @@ impl ClProgram {
         check("clGetProgramInfo", code).map(|()| binary)
     }
 
-    pub(super) fn kernel(&self, name: &CStr) -> Result<KernelObject> {
+    pub(in crate::opencl) fn kernel(&self, name: &CStr) -> Result<KernelObject> {
         let mut code = 0;
         // SAFETY: the name ends with NUL.
         let raw = unsafe { ffi::clCreateKernel(self.owner.0, name.as_ptr(), &mut code) };
@@ -308,7 +308,7 @@ impl ClProgram {
 }
 
 impl ClKernel {
-    pub(super) fn largest_group(&self) -> Result<usize> {
+    pub(in crate::opencl) fn largest_group(&self) -> Result<usize> {
         let device = self.device.0;
         let (mut largest, mut built_for) = (0_usize, [0_usize; 3]);
         // NVIDIA's value of the first property ignores the second.

@@ -7,13 +7,13 @@
 //! shares, or in one of another library whose memory is read; it is current only while a call is made. After an error that no
 //! later call of the context survives, the context is not used again.
 
-pub(super) mod event;
+pub(in crate::opencl) mod event;
 mod foreign;
 mod graph;
-pub(super) mod memory;
-pub(super) mod program;
+pub(in crate::opencl) mod memory;
+pub(in crate::opencl) mod program;
 mod ptx;
-pub(super) mod stream;
+pub(in crate::opencl) mod stream;
 
 use std::any::Any;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use cudarc::driver::sys::{self, CUresult};
 use parking_lot::Mutex;
 
 use super::cl::{self, ClProgram, OpenClApi, RawDevice};
-use super::launcher::{Buffer, DevicePlane, Error, Queue, QueueKind, Result};
+use super::{Buffer, DevicePlane, Error, Queue, QueueKind, Result};
 use memory::CudaMemory;
 use program::Module;
 
@@ -37,7 +37,7 @@ const OLDEST_DRIVER: i32 = 11_040;
 pub struct CudaApi {
     context: Arc<HeldContext>,
     /// Compiles the kernels.
-    pub(super) compiler: OpenClApi,
+    pub(in crate::opencl) compiler: OpenClApi,
 }
 
 /// A context, held.
@@ -81,7 +81,7 @@ fn check(call: &'static str, result: CUresult) -> Result<()> {
 /// Makes one call of the driver, named by its function, and checks the result.
 macro_rules! call {
     ($function:ident($($argument:expr),* $(,)?)) => {
-        $crate::opencl::cuda::check(
+        $crate::opencl::launcher::cuda::check(
             stringify!($function),
             cudarc::driver::sys::$function($($argument),*),
         )
@@ -94,7 +94,11 @@ impl CudaApi {
     ///
     /// # Errors
     /// If the driver's library is not there or too old, or no device of CUDA is this one.
-    pub(super) fn new(device: RawDevice, context: Option<&CudaContext>, compiler: OpenClApi) -> Result<Self> {
+    pub(in crate::opencl) fn new(
+        device: RawDevice,
+        context: Option<&CudaContext>,
+        compiler: OpenClApi,
+    ) -> Result<Self> {
         // SAFETY: the library is NVIDIA's, by its name; it is safe to load.
         if !unsafe { sys::is_culib_present() } {
             return Err(Error { call: "loading libcuda.so.1", code: 100 });
@@ -131,19 +135,19 @@ impl CudaApi {
     }
 
     /// Loads a program that the compiler has built.
-    pub(super) fn load(&self, built: &ClProgram) -> Result<Module> {
+    pub(in crate::opencl) fn load(&self, built: &ClProgram) -> Result<Module> {
         Module::new(&self.context, &built.binary()?)
     }
 
-    pub(super) fn buffer(&self, bytes: usize) -> Result<Buffer> {
+    pub(in crate::opencl) fn buffer(&self, bytes: usize) -> Result<Buffer> {
         CudaMemory::on_device(&self.context, bytes).map(Buffer::Cuda)
     }
 
-    pub(super) fn host_buffer(&self, bytes: usize) -> Result<Buffer> {
+    pub(in crate::opencl) fn host_buffer(&self, bytes: usize) -> Result<Buffer> {
         CudaMemory::on_host(&self.context, bytes).map(Buffer::Cuda)
     }
 
-    pub(super) fn queue(&self, kind: QueueKind) -> Result<Queue> {
+    pub(in crate::opencl) fn queue(&self, kind: QueueKind) -> Result<Queue> {
         match kind {
             // No times are recorded: CUDA's are differences of 32 bits, and a graph has none for its parts.
             QueueKind::Ordered | QueueKind::Timed => {
@@ -153,14 +157,18 @@ impl CudaApi {
         }
     }
 
-    pub(super) fn plane_of(&self, block: &(dyn Any + Send + Sync), stride: usize) -> Option<DevicePlane> {
+    pub(in crate::opencl) fn plane_of(
+        &self,
+        block: &(dyn Any + Send + Sync),
+        stride: usize,
+    ) -> Option<DevicePlane> {
         let plane = block.downcast_ref::<CudaPlane>();
         let plane = plane.filter(|plane| plane.context.raw() == self.context.raw)?;
         let &CudaPlane { address, stream, is_writable, .. } = plane;
         Some(DevicePlane { address, stride, stream, is_writable })
     }
 
-    pub(super) fn is_broken(&self) -> bool {
+    pub(in crate::opencl) fn is_broken(&self) -> bool {
         self.context.is_broken()
     }
 }
@@ -188,7 +196,7 @@ fn uuid(device: sys::CUdevice) -> Result<[u8; 16]> {
 }
 
 /// Whether `context` was made on the device that OpenCL knows as `device`.
-pub(super) fn is_on(device: RawDevice, context: &CudaContext) -> bool {
+pub(in crate::opencl) fn is_on(device: RawDevice, context: &CudaContext) -> bool {
     let of_context = || {
         // SAFETY: the context lives, and is current until `_current` is dropped.
         unsafe { call!(cuCtxPushCurrent_v2(context.raw()))? };

@@ -171,8 +171,9 @@ fn poll(event: &Event, limit: Duration) -> Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::opencl::launcher::cl;
     use crate::opencl::launcher::cl::event::complete;
-    use crate::opencl::{OpenClDevice, cl, devices};
+    use crate::opencl::{OpenClDevice, devices};
 
     const LIMIT: Duration = Duration::from_millis(50);
 

@@ -84,7 +84,7 @@ fn table(
     let plain = InstructionSetName::PLAINEST;
     let names = match session.is_native() {
         true => [format!("{plain}, one core"), format!("{plain}, all cores"), "fastest, all cores".into()],
-        false => [format!("{plain}, one core"), "his, optimised".into(), "auto".into()],
+        false => [format!("{plain}, one core"), "his, summed by a tree".into(), "auto".into()],
     };
     let engines_named = engines.iter().zip(&names);
     columns.extend(engines_named.map(|(engine, name)| Column::new(engine.device(session), name.as_str())));

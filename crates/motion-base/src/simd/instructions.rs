@@ -29,25 +29,18 @@ pub enum InstructionSetName {
 
 impl InstructionSetName {
     /// All of them, slowest first.
-    const ALL: [InstructionSetName; 5] = [
-        InstructionSetName::Portable,
-        InstructionSetName::Neon,
-        InstructionSetName::Sse2,
-        InstructionSetName::Avx2,
-        InstructionSetName::Avx512,
-    ];
+    const ALL: [Self; 5] = [Self::Portable, Self::Neon, Self::Sse2, Self::Avx2, Self::Avx512];
 
     /// Those that this CPU has and this build is compiled for, slowest first.
-    pub fn available() -> impl Iterator<Item = InstructionSetName> {
+    pub fn available() -> impl Iterator<Item = Self> {
         Self::ALL.into_iter().filter(|instruction_set| instruction_set.is_available())
     }
 
     /// The slowest one of this build, which every CPU of the architecture has.
-    pub const PLAINEST: InstructionSetName =
-        match cfg!(all(target_arch = "x86_64", not(feature = "portable"))) {
-            true => InstructionSetName::Sse2,
-            false => InstructionSetName::Portable,
-        };
+    pub const PLAINEST: Self = match cfg!(all(target_arch = "x86_64", not(feature = "portable"))) {
+        true => Self::Sse2,
+        false => Self::Portable,
+    };
 
     /// The fastest one that is available.
     pub fn best() -> Self {
@@ -62,11 +55,11 @@ impl InstructionSetName {
     /// The name in tables and lists of devices.
     pub fn name(self) -> &'static str {
         match self {
-            InstructionSetName::Portable => "portable",
-            InstructionSetName::Neon => "neon",
-            InstructionSetName::Sse2 => "sse2",
-            InstructionSetName::Avx2 => "avx2",
-            InstructionSetName::Avx512 => "avx512",
+            Self::Portable => "portable",
+            Self::Neon => "neon",
+            Self::Sse2 => "sse2",
+            Self::Avx2 => "avx2",
+            Self::Avx512 => "avx512",
         }
     }
 
@@ -78,9 +71,7 @@ impl InstructionSetName {
         self.instructions().ok_or_else(|| SetupError::DeviceUnsupported {
             wanted: NATIVE.into(),
             reason: match self {
-                InstructionSetName::Portable => {
-                    "the feature portable of motion-search compiles plain Rust".into()
-                }
+                Self::Portable => "the feature portable of motion-search compiles plain Rust".into(),
                 _ => format!("this CPU does not have {self}"),
             },
         })
@@ -90,21 +81,21 @@ impl InstructionSetName {
     pub fn instructions(self) -> Option<Instructions> {
         match self {
             #[cfg(any(not(target_arch = "x86_64"), feature = "portable"))]
-            InstructionSetName::Portable => Some(Instructions::Portable(Portable)),
+            Self::Portable => Some(Instructions::Portable(Portable)),
             #[cfg(not(any(not(target_arch = "x86_64"), feature = "portable")))]
-            InstructionSetName::Portable => None,
+            Self::Portable => None,
             #[cfg(target_arch = "aarch64")]
-            InstructionSetName::Neon => Neon::new().map(Instructions::Neon),
+            Self::Neon => Neon::new().map(Instructions::Neon),
             #[cfg(target_arch = "x86_64")]
-            InstructionSetName::Sse2 => Some(Instructions::Sse2(Sse2)),
+            Self::Sse2 => Some(Instructions::Sse2(Sse2)),
             #[cfg(target_arch = "x86_64")]
-            InstructionSetName::Avx2 => Avx2::new().map(Instructions::Avx2),
+            Self::Avx2 => Avx2::new().map(Instructions::Avx2),
             #[cfg(target_arch = "x86_64")]
-            InstructionSetName::Avx512 => Avx512::new().map(Instructions::Avx512),
+            Self::Avx512 => Avx512::new().map(Instructions::Avx512),
             #[cfg(not(target_arch = "aarch64"))]
-            InstructionSetName::Neon => None,
+            Self::Neon => None,
             #[cfg(not(target_arch = "x86_64"))]
-            InstructionSetName::Sse2 | InstructionSetName::Avx2 | InstructionSetName::Avx512 => None,
+            Self::Sse2 | Self::Avx2 | Self::Avx512 => None,
         }
     }
 }

@@ -18,6 +18,17 @@ macro_rules! proven {
     };
 }
 
+/// Declares methods that compute one register from two by the register's methods of the same names.
+macro_rules! of_two {
+    ($($(#[$doc:meta])* $name:ident;)+) => {$(
+        $(#[$doc])*
+        #[inline(always)]
+        pub fn $name(self, other: Self) -> Self {
+            Self(proven!(self.0.$name(other.0)))
+        }
+    )+};
+}
+
 /// The proof that the CPU has the instructions of the register `R`.
 #[derive(Clone, Copy)]
 pub struct Proof<R>(PhantomData<R>);
@@ -140,22 +151,13 @@ impl<E: InstructionSet> Samples<E> {
         proven!(SampleRegister::half_totals([first.0, second.0]))
     }
 
-    /// The averages of the samples, halves rounded up: `PAVGB`.
-    #[inline(always)]
-    pub fn average(self, other: Self) -> Self {
-        Self(proven!(self.0.average(other.0)))
-    }
-
-    /// The sums of the samples, at most 255: `PADDUSB`.
-    #[inline(always)]
-    pub fn plus(self, other: Self) -> Self {
-        Self(proven!(self.0.plus(other.0)))
-    }
-
-    /// The samples minus those of `other`, at least 0: `PSUBUSB`.
-    #[inline(always)]
-    pub fn minus(self, other: Self) -> Self {
-        Self(proven!(self.0.minus(other.0)))
+    of_two! {
+        /// The averages of the samples, halves rounded up: `PAVGB`.
+        average;
+        /// The sums of the samples, at most 255: `PADDUSB`.
+        plus;
+        /// The samples minus those of `other`, at least 0: `PSUBUSB`.
+        minus;
     }
 
     /// The larger of two samples each: `PSUBUSB`, then `PADDUSB`.
@@ -212,34 +214,17 @@ impl<E: InstructionSet> Words<E> {
         Samples(proven!(self.0.narrow()))
     }
 
-    /// The sums, wrapping: `PADDW`.
-    #[inline(always)]
-    pub fn plus(self, other: Self) -> Self {
-        Self(proven!(self.0.plus(other.0)))
-    }
-
-    /// The differences, wrapping: `PSUBW`.
-    #[inline(always)]
-    pub fn minus(self, other: Self) -> Self {
-        Self(proven!(self.0.minus(other.0)))
-    }
-
-    /// The lower 16 bits of the products: `PMULLW`.
-    #[inline(always)]
-    pub fn times(self, other: Self) -> Self {
-        Self(proven!(self.0.times(other.0)))
-    }
-
-    /// The smaller of two numbers each, with signs: `PMINSW`.
-    #[inline(always)]
-    pub fn least(self, other: Self) -> Self {
-        Self(proven!(self.0.least(other.0)))
-    }
-
-    /// The larger of two numbers each, with signs: `PMAXSW`.
-    #[inline(always)]
-    pub fn largest(self, other: Self) -> Self {
-        Self(proven!(self.0.largest(other.0)))
+    of_two! {
+        /// The sums, wrapping: `PADDW`.
+        plus;
+        /// The differences, wrapping: `PSUBW`.
+        minus;
+        /// The lower 16 bits of the products: `PMULLW`.
+        times;
+        /// The smaller of two numbers each, with signs: `PMINSW`.
+        least;
+        /// The larger of two numbers each, with signs: `PMAXSW`.
+        largest;
     }
 
     /// The numbers divided by `2^SHIFT` and rounded; with what is added for that, they are at most 2^16 - 1.
@@ -255,10 +240,9 @@ impl<E: InstructionSet> Words<E> {
         [Self(low), Self(high)]
     }
 
-    /// The upper 16 bits of the products of numbers without signs: `PMULHUW`.
-    #[inline(always)]
-    pub fn upper_product(self, other: Self) -> Self {
-        Self(proven!(self.0.upper_product(other.0)))
+    of_two! {
+        /// The upper 16 bits of the products of numbers without signs: `PMULHUW`.
+        upper_product;
     }
 
     /// The sums plus the products of numbers with signs, those of two neighbours added, in 32 bits: `PMADDWD`, then `PADDD`.
@@ -336,22 +320,13 @@ impl<E: InstructionSet> Wide<E> {
         proven!(self.0.store(to));
     }
 
-    /// The sums, wrapping.
-    #[inline(always)]
-    pub fn plus(self, other: Self) -> Self {
-        Self(proven!(self.0.plus(other.0)))
-    }
-
-    /// The differences, wrapping.
-    #[inline(always)]
-    pub fn minus(self, other: Self) -> Self {
-        Self(proven!(self.0.minus(other.0)))
-    }
-
-    /// The larger of two numbers each: `PMAXUW`.
-    #[inline(always)]
-    pub fn largest(self, other: Self) -> Self {
-        Self(proven!(self.0.largest(other.0)))
+    of_two! {
+        /// The sums, wrapping.
+        plus;
+        /// The differences, wrapping.
+        minus;
+        /// The larger of two numbers each: `PMAXUW`.
+        largest;
     }
 
     /// The upper eight bits.

@@ -57,7 +57,8 @@ impl<const TERMS: usize> DeepCost for Differences<TERMS> {
     #[inline(always)]
     fn of_rows<const WIDTH: usize, const HEIGHT: usize>(c: &[u16], r: &[u16], pitch: usize) -> u32 {
         const { assert!(TERMS == 1 || WIDTH * HEIGHT <= 4 * TERMS) };
-        // The differences, wrapping, and their upper eight bits.
+        // The differences, wrapping, and their upper eight bits. Sums of so few of ten bits do not wrap: their own upper
+        // bits are taken in the end.
         let (mut all, mut upper) = ([0_u16; WIDTH], [0_u16; WIDTH]);
         check_rows::<WIDTH, HEIGHT>(c, pitch);
         check_rows::<WIDTH, HEIGHT>(r, pitch);

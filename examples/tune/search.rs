@@ -193,7 +193,10 @@ fn axes(kernel: Kernel, device: &OpenClDevice) -> Vec<Vec<Tuning>> {
     let groups = sizes.map(|size| Tuning { group_size: Some(size), ..plain }).collect();
     let costs = [18, 20, 22, 24, 26].map(|power| Tuning { cost_bytes: Some(1 << power), ..plain }).to_vec();
     match kernel {
-        Kernel::CollaborativeNaive | Kernel::Collaborative | Kernel::CollaborativeUnaligned => {
+        Kernel::CollaborativeNaive
+        | Kernel::Collaborative
+        | Kernel::CollaborativeSamples
+        | Kernel::CollaborativeUnaligned => {
             let launch =
                 |(launch, launches)| Tuning { launch: Some(launch), launches: Some(launches), ..plain };
             let launches = [(Launch::OutOfOrder, 8), (Launch::Queues(2), 8), (Launch::Queues(4), 32)];

@@ -21,7 +21,7 @@
 #include "../spans.cl"
 
 // Whether `collaborative_staged` keeps word j of all items together: as GPUs read local memory fastest. On CPUs the
-// words of an item together are faster (figure 7's order).
+// words of an item together are faster (figure 7's order, which SINGLE_SAMPLES needs).
 #ifndef WORDS_TOGETHER
 #define WORDS_TOGETHER 1
 #endif
@@ -63,10 +63,10 @@ static inline void stage_span(Span span, __local uint *words, int step)
 // bytes allows up to an offset of 16. Here the staged samples are moved by the whole spans of offset_x:
 // 0 to SPAN - 1 samples remain, and one more span on the right, read by the last item, is enough for
 // any window. Figure 7 has one buffer and one barrier a row, so a fast item may overwrite what a slow
-// one still reads; here two buffers are used in turn. Figure 7 reads single bytes from local memory;
-// here two words are joined. There the samples of adjacent items are 16 bytes apart, which fall into a
-// quarter of the banks of a GPU's local memory: with WORDS_TOGETHER adjacent items read adjacent words. A
-// row wider than the largest group is cut into segments, a group each.
+// one still reads; here two buffers are used in turn. Figure 7 reads single bytes from local memory, as
+// here with SINGLE_SAMPLES; without, two words are joined. There the samples of adjacent items are 16 bytes
+// apart, which fall into a quarter of the banks of a GPU's local memory: with WORDS_TOGETHER adjacent items
+// read adjacent words. A row wider than the largest group is cut into segments, a group each.
 //
 //   group  (job, row, segment) by the group's number, segment fastest; ceil(columns / items) segments
 //          a row
@@ -89,7 +89,6 @@ __kernel FIXED_GROUP void collaborative_staged(__global const uchar *current,
     const int left = min(column, g.columns) * BLOCK;
     // SPAN is a power of two: this rounds down, also below zero.
     const int over = d.x & (SPAN - 1), whole_x = d.x - over;
-    const uint shift = (uint)over & (WORD_SAMPLES - 1);
     uint cost = 0;
     for (int i = 0; i < BLOCK; ++i) {
         const int top = row * BLOCK + i;
@@ -104,7 +103,14 @@ __kernel FIXED_GROUP void collaborative_staged(__global const uchar *current,
         if (item == items - 1)
             stage_span(r[BLOCK_SPANS], staged + item_step, word_step);
         barrier(CLK_LOCAL_MEM_FENCE);
+#ifdef SINGLE_SAMPLES
+        const sample_t *block_samples = (const sample_t *)block_line;
+        __local const sample_t *line = (__local const sample_t *)staged + over;
+        for (int j = 0; j < BLOCK; ++j)
+            cost += compare_sample(block_samples[j], line[j]);
+#else
         const uint *block_words = (const uint *)block_line;
+        const uint shift = (uint)over & (WORD_SAMPLES - 1);
         int word = over / WORD_SAMPLES;
         __local const uint *line = staged + word * word_step;
         uint low = *line;
@@ -115,6 +121,7 @@ __kernel FIXED_GROUP void collaborative_staged(__global const uchar *current,
             cost = compare_word(block_words[j], join_words(low, high, shift), cost);
             low = high;
         }
+#endif
     }
     if (column < g.columns)
         costs[(size_t)((first_slot + batch_job) * g.rows + row) * (size_t)g.columns + (size_t)column] =

@@ -400,6 +400,12 @@ pub enum MotionEstimateKernel {
         nick = "reference-samples"
     )]
     ReferenceSamples = 14,
+    /// See [`Kernel::CollaborativeSamples`].
+    #[enum_value(
+        name = "Displacements of the whole frame, local memory read sample by sample (for comparisons)",
+        nick = "collaborative-samples"
+    )]
+    CollaborativeSamples = 15,
 }
 
 /// The matching cost: the `metric` property.
@@ -489,7 +495,8 @@ conversions! {
     MotionEstimateSubSample => SubSample { None, Half, Quarter }
     MotionEstimateKernel => Kernel {
         Auto, ReferenceNaive, Reference, CollaborativeNaive, Collaborative, CollaborativeUnaligned, TwoPass, Tiled,
-        Exhaustive, Elimination, ThreeStepNaive, ThreeStep, ThreeStepUnaligned, Hierarchical, ReferenceSamples
+        Exhaustive, Elimination, ThreeStepNaive, ThreeStep, ThreeStepUnaligned, Hierarchical, ReferenceSamples,
+        CollaborativeSamples
     }
     MotionEstimateMetric => Metric { Sad, Ssd }
     MotionEstimateBorder => Border { Extend, Restrict }

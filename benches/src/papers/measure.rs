@@ -248,6 +248,11 @@ impl Session<'_> {
         self.device.selector == DeviceSelector::Native
     }
 
+    /// Whether this is a GPU.
+    pub fn is_gpu(&self) -> bool {
+        self.device.kind == "gpu"
+    }
+
     /// The device in a heading.
     pub fn name(&self) -> &str {
         &self.device.name

@@ -28,6 +28,8 @@ fn origin() -> String {
 /// The tables of one device.
 pub struct Report {
     folder: PathBuf,
+    /// The device, and what [`origin`] says.
+    origin: String,
     /// All tables and plots in one document.
     markdown: String,
 }
@@ -37,9 +39,10 @@ impl Report {
     pub fn new(folder: &Path, device: &AvailableDevice) -> Result<Self, Box<dyn Error>> {
         fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         let heading = format!("{} ({}, {})", device.name, device.kind, device.driver);
-        let origin = origin();
-        println!("{heading}\n{origin}\n");
-        Ok(Self { folder: folder.to_owned(), markdown: format!("## {heading}\n\n{origin}\n\n") })
+        let measured = origin();
+        println!("{heading}\n{measured}\n");
+        let markdown = format!("## {heading}\n\n{measured}\n\n");
+        Ok(Self { folder: folder.to_owned(), origin: format!("{heading}; {measured}"), markdown })
     }
 
     /// Prints and writes a table.
@@ -49,7 +52,7 @@ impl Report {
     pub fn table(&mut self, table: &Table) -> Result<(), Box<dyn Error>> {
         table.check()?;
         println!("{}", table.text());
-        table.write(&self.folder)?;
+        table.write(&self.folder, &self.origin)?;
         let _ = writeln!(self.markdown, "{}", table.markdown());
         Ok(())
     }

@@ -194,8 +194,11 @@ impl Table {
         text
     }
 
-    /// The table in CSV: a pair becomes two columns, and figures have all digits.
-    pub fn csv(&self) -> String {
+    /// The table in CSV: a pair becomes two columns, and figures have all digits. Lines before it that begin with `#` have
+    /// the title, `origin` and the foot.
+    pub fn csv(&self, origin: &str) -> String {
+        let notes = [self.title.as_str(), origin].into_iter().chain(self.foot.iter().map(String::as_str));
+        let notes: String = notes.map(|note| format!("# {note}\n")).collect();
         let is_pair = |i: usize| self.rows.iter().any(|row: &Vec<Cell>| matches!(row[i], Cell::Pair(..)));
         let pairs: Vec<bool> = (0..self.columns.len()).map(is_pair).collect();
         let mut writer = csv::Writer::from_writer(Vec::new());
@@ -209,12 +212,13 @@ impl Table {
                 row.iter().zip(&pairs).flat_map(|(cell, &pair)| cell.fields(if pair { 2 } else { 1 }));
             writer.write_record(fields).expect("every row has a cell a column");
         }
-        String::from_utf8(writer.into_inner().expect("memory takes everything")).expect("UTF-8 went in")
+        let records = writer.into_inner().expect("memory takes everything");
+        notes + &String::from_utf8(records).expect("UTF-8 went in")
     }
 
-    /// Writes the table as CSV and Markdown into `folder`.
-    pub fn write(&self, folder: &Path) -> io::Result<()> {
-        std::fs::write(folder.join(&self.stem).with_extension("csv"), self.csv())?;
+    /// Writes the table as CSV and Markdown into `folder`. `origin` says when, where and by which command it was measured.
+    pub fn write(&self, folder: &Path, origin: &str) -> io::Result<()> {
+        std::fs::write(folder.join(&self.stem).with_extension("csv"), self.csv(origin))?;
         std::fs::write(folder.join(&self.stem).with_extension("md"), self.markdown())
     }
 }

@@ -3,10 +3,13 @@
 //! `two_windows.rs`.
 
 use std::error::Error;
+use std::time::Duration;
 
 use motion_frames::compensation;
 use motion_search::backend;
-use motion_search::estimator::{self, Output, Parameters, Slot, Window};
+use motion_search::estimator::{
+    self, Device, EstimateError, MotionVector, Output, Parameters, Part, Request, Slot, Window,
+};
 use motion_search::tuning::{Kernel, Launch, Tuning};
 
 use crate::papers::chart::{Chart, Series, Shape};
@@ -40,6 +43,7 @@ pub fn run(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Err
         scalability(session, report, printed)?;
     }
     windows(session, report)?;
+    bands(session, report)?;
     launches(session, report)?;
     several::uta(session, report)?;
     two_windows::run(session, report)?;
@@ -65,44 +69,53 @@ fn columns(session: &Session<'_>, number: usize) -> Vec<Ours> {
         };
         return windows.iter().flat_map(native).collect();
     }
-    let ours = |name: String, engine| Ours { name, engine, window: windows[0] };
-    let kernel = |kernel: Kernel| ours(kernel.to_string(), Engine::kernel(kernel));
-    let grouped = |kernel: Kernel, items| ours(format!("{kernel} T={items}"), Engine::grouped(kernel, items));
-    match number {
-        1 | 2 => {
-            let candidates = (windows[0] - BLOCK + 1).pow(2);
-            // Those of the thesis: an item a candidate, and a group as wide as the frame.
-            let row = Engine::GroupOfRow { kernel: Kernel::Collaborative };
-            vec![
-                kernel(Kernel::Reference),
-                ours(format!("reference, T={candidates}"), Engine::grouped(Kernel::Reference, candidates)),
-                kernel(Kernel::ReferenceSamples),
-                ours(
-                    format!("reference-samples, T={candidates}"),
-                    Engine::grouped(Kernel::ReferenceSamples, candidates),
-                ),
-                kernel(Kernel::Collaborative),
-                ours("collaborative, T=columns".into(), row),
-            ]
-        }
+    let kernel = |kernel: Kernel| (kernel.to_string(), Engine::kernel(kernel));
+    let grouped = |kernel: Kernel, items| (format!("{kernel}, T={items}"), Engine::grouped(kernel, items));
+    // Those of the thesis: an item a candidate, and a group as wide as the frame.
+    let candidates = (windows[0] + 1 - BLOCK).pow(2);
+    let row = |kernel: Kernel| (format!("{kernel}, T=columns"), Engine::GroupOfRow { kernel });
+    let engines = match number {
+        1 | 2 => vec![
+            kernel(Kernel::Reference),
+            grouped(Kernel::Reference, candidates),
+            kernel(Kernel::ReferenceSamples),
+            grouped(Kernel::ReferenceSamples, candidates),
+            kernel(Kernel::Collaborative),
+            row(Kernel::Collaborative),
+            kernel(Kernel::CollaborativeSamples),
+            row(Kernel::CollaborativeSamples),
+        ],
         3 => {
-            windows
-                .iter()
-                .flat_map(|&window| {
-                    [(Kernel::Reference, "Ref"), (Kernel::Collaborative, "Collab")].map(|(kernel, name)| {
-                        Ours { name: format!("W={window} {name}"), engine: Engine::kernel(kernel), window }
-                    })
+            let columns = [
+                (Kernel::Reference, "Ref"),
+                (Kernel::ReferenceSamples, "Ref, bytes"),
+                (Kernel::Collaborative, "Collab"),
+                (Kernel::CollaborativeSamples, "Collab, bytes"),
+            ];
+            let of_window = |&window: &usize| {
+                columns.map(|(kernel, name)| Ours {
+                    name: format!("W={window} {name}"),
+                    engine: Engine::kernel(kernel),
+                    window,
                 })
-                .collect()
+            };
+            return windows.iter().flat_map(of_window).collect();
         }
         4 => {
-            let staged = [2, 4, 8].map(|items| grouped(Kernel::Collaborative, items));
-            let unaligned = [2, 4, 8, 256].map(|items| grouped(Kernel::CollaborativeUnaligned, items));
-            staged.into_iter().chain(unaligned).collect()
+            let groups = [
+                (Kernel::Collaborative, &[2, 4, 8][..]),
+                (Kernel::CollaborativeSamples, &[2, 4, 8]),
+                (Kernel::CollaborativeUnaligned, &[2, 4, 8, 256]),
+            ];
+            groups
+                .iter()
+                .flat_map(|(kernel, items)| items.iter().map(|&items| grouped(*kernel, items)))
+                .collect()
         }
         8 => vec![
             kernel(Kernel::Reference),
-            kernel(Kernel::ReferenceSamples),
+            grouped(Kernel::ReferenceSamples, candidates),
+            grouped(Kernel::CollaborativeSamples, 256),
             grouped(Kernel::CollaborativeUnaligned, 8),
             grouped(Kernel::CollaborativeUnaligned, 64),
             grouped(Kernel::CollaborativeUnaligned, 256),
@@ -110,10 +123,13 @@ fn columns(session: &Session<'_>, number: usize) -> Vec<Ours> {
         _ => vec![
             kernel(Kernel::Reference),
             kernel(Kernel::ReferenceSamples),
+            grouped(Kernel::ReferenceSamples, candidates),
             grouped(Kernel::Collaborative, 4),
+            grouped(Kernel::CollaborativeSamples, 4),
             grouped(Kernel::CollaborativeUnaligned, 8),
         ],
-    }
+    };
+    engines.into_iter().map(|(name, engine)| Ours { name, engine, window: windows[0] }).collect()
 }
 
 /// One of tables 1 to 5 and 8, and its figure: 11 to 15 in the same order, and 19.
@@ -181,7 +197,14 @@ fn windows(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Err
         report.say("Uta, wide windows: not run, it compares kernels of OpenCL devices.");
         return Ok(());
     }
-    let kernels = [Kernel::Reference, Kernel::ReferenceSamples, Kernel::Collaborative];
+    // His [9] searches a window by several groups, and compares their results in another launch: two-pass does so.
+    let kernels = [
+        Kernel::Reference,
+        Kernel::ReferenceSamples,
+        Kernel::TwoPass,
+        Kernel::Collaborative,
+        Kernel::CollaborativeSamples,
+    ];
     let engines = kernels.map(Engine::kernel);
     let sides = [47, 63, 79, 111, 143];
     let sides = if session.quick { &sides[..2] } else { &sides[..] };
@@ -213,6 +236,84 @@ fn windows(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Err
         rows: rows.collect(),
         foot,
     })
+}
+
+/// Section 8.2: what slows *Collaborative* down on large frames. Each job reads both frames again; a band of rows of blocks
+/// that the caches hold is read from memory only once.
+fn bands(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Error>> {
+    if session.is_native() {
+        report.say("Uta, 8.2: not run, it compares kernels of OpenCL devices.");
+        return Ok(());
+    }
+    let sizes = [UTA_SIZES[5], UTA_SIZES[10], UTA_SIZES[12]];
+    let sizes = if session.quick {
+        &UTA_SIZES[..1]
+    } else if session.is_gpu() {
+        &sizes[..]
+    } else {
+        &sizes[..1]
+    };
+    let kernels = [Kernel::ReferenceSamples, Kernel::CollaborativeSamples, Kernel::Collaborative];
+    let counts = [1, 2, 4, 8, 16];
+    let window = Window::of_area(47, BLOCK)?;
+    let progress = session.progress("Uta, 8.2", sizes.len() * kernels.len() * counts.len());
+    let mut rows = Vec::new();
+    for &(width, height, blocks) in sizes {
+        let parameters = Parameters::new(width, height, BLOCK, window);
+        let scene = Scene::moving(width, height);
+        for kernel in kernels {
+            let tuning = Tuning::default();
+            let (mut device, _) =
+                backend::open_device(&session.device.selector, kernel, &tuning, &parameters)?;
+            device.load_frame(Slot::A, &scene.reference)?;
+            device.load_frame(Slot::B, &scene.current)?;
+            let mut row = vec![Cell::Label(format!("{width}x{height}")), Cell::Label(kernel.to_string())];
+            for count in counts {
+                let time = session.median_of(|| searched_in_bands(device.as_mut(), count))?;
+                row.push(Cell::Ours(1e6 * milliseconds(time) / blocks as f64));
+                progress.inc(1);
+            }
+            rows.push(row);
+        }
+    }
+    progress.finish_and_clear();
+    let mut columns = vec![Column::new("", "Frame Size"), Column::new("", "Kernel")];
+    columns.extend(counts.map(|count| Column::new(session.name(), count.to_string())));
+    let smallest = Parameters::new(sizes[0].0, sizes[0].1, BLOCK, window);
+    let named = kernels.map(|kernel| format!("kernel={kernel}")).join(", ");
+    let foot = vec![
+        format!("{RAN}{named} on {}. {}.", session.name(), described(&smallest)),
+        "The thesis has no table of this. Nanoseconds a block, kernel alone: one search of the frame in so many bands of \
+         rows of blocks, one band after the other."
+            .into(),
+    ];
+    report.table(&Table {
+        stem: "uta-8-2".into(),
+        title: "Uta, 8.2: a frame searched in bands of rows, W=47 (ns a block)".into(),
+        columns,
+        rows,
+        foot,
+    })
+}
+
+/// The time on the device of a search in `count` bands of rows, one after the other.
+fn searched_in_bands(device: &mut dyn Device, count: usize) -> Result<Duration, EstimateError> {
+    let parameters = device.info().parameters.clone();
+    let (grid, whole) = (parameters.grid(), Part::whole(&parameters));
+    let mut time = Duration::ZERO;
+    for band in 0..count {
+        let rows = band * grid.rows / count..(band + 1) * grid.rows / count;
+        if rows.is_empty() {
+            continue;
+        }
+        let mut output = Output::new(rows.len() * grid.columns);
+        let part = whole.with_rows(rows);
+        let ticket =
+            device.start_search(Request { current: Slot::B, reference: Slot::A, part, offset: -1 })?;
+        device.finish_search(ticket, &mut output)?;
+        time += output.times.search;
+    }
+    Ok(time)
 }
 
 /// Section 6.2.3: one launch of all jobs, and what OpenCL has for launches beside each other.
@@ -301,13 +402,17 @@ fn quality(
     let mut sides: Vec<(usize, Option<&Quality>)> = printed.iter().map(|row| (row.0, Some(row))).collect();
     sides.push((96, None));
     let progress = session.progress(&format!("Uta, table {number}"), 3 * sides.len());
-    let smallest = Parameters::new(
-        scene.current.view().width(),
-        scene.current.view().height(),
-        BLOCK,
-        Window::of_area(31, BLOCK)?,
-    );
-    foot.insert(0, format!("{RAN}kernel=auto on {}. With W=31 {}.", session.name(), described(&smallest)));
+    let smallest = parameters(scene, Window::of_area(31, BLOCK)?);
+    // The thesis' kernels find the same vectors as all others; that is checked here once more.
+    let kernels: &[Kernel] = match session.is_native() {
+        true => &[Kernel::Auto],
+        false => &[Kernel::Auto, Kernel::ReferenceSamples, Kernel::CollaborativeSamples],
+    };
+    let named = kernels.iter().map(|kernel| format!("kernel={kernel}")).collect::<Vec<_>>().join(" and ");
+    foot.insert(0, format!("{RAN}{named} on {}. With W=31 {}.", session.name(), described(&smallest)));
+    if !session.is_native() {
+        foot.push("The vectors of W are the same with each of these kernels.".into());
+    }
     let mut rows = Vec::new();
     for (side, figures) in sides {
         let reach = i32::try_from(side)?;
@@ -333,7 +438,13 @@ fn quality(
                 row.extend([Cell::Missing, Cell::Missing]);
                 continue;
             }
-            let (psnr, mse) = predicted(session, scene, window)?;
+            let vectors = found(session, Kernel::Auto, scene, window)?;
+            for &kernel in kernels.iter().filter(|_| reading == 0) {
+                if found(session, kernel, scene, window)? != vectors {
+                    return Err(format!("table {number}: {kernel} finds other vectors with W={side}").into());
+                }
+            }
+            let (psnr, mse) = predicted(scene, window, &vectors)?;
             row.extend([Cell::Hundredths(psnr), Cell::Hundredths(mse)]);
         }
         rows.push(row);
@@ -354,17 +465,33 @@ fn quality(
     })
 }
 
-/// PSNR in dB and MSE of the prediction from the vectors found in `window`.
-fn predicted(session: &Session<'_>, scene: &Scene, window: Window) -> Result<(f64, f64), Box<dyn Error>> {
-    let view = scene.current.view();
-    let parameters = Parameters::new(view.width(), view.height(), BLOCK, window);
+/// The vectors that `kernel` finds in `window`.
+fn found(
+    session: &Session<'_>,
+    kernel: Kernel,
+    scene: &Scene,
+    window: Window,
+) -> Result<Vec<MotionVector>, Box<dyn Error>> {
+    let parameters = parameters(scene, window);
     let (mut device, _) =
-        backend::open_device(&session.device.selector, Kernel::Auto, &Tuning::default(), &parameters)?;
+        backend::open_device(&session.device.selector, kernel, &Tuning::default(), &parameters)?;
     device.load_frame(Slot::A, &scene.reference)?;
     device.load_frame(Slot::B, &scene.current)?;
     let mut output = Output::new(parameters.grid().blocks());
     estimator::search(device.as_mut(), Slot::B, Slot::A, &mut output)?;
-    let prediction = compensation::predict_luma(&parameters, &scene.reference.view(), &output.vectors)?;
-    let error = compensation::squared_error(&view, &prediction.view())?;
+    Ok(output.vectors.to_vec())
+}
+
+/// PSNR in dB and MSE of the prediction from `vectors`.
+fn predicted(scene: &Scene, window: Window, vectors: &[MotionVector]) -> Result<(f64, f64), Box<dyn Error>> {
+    let prediction =
+        compensation::predict_luma(&parameters(scene, window), &scene.reference.view(), vectors)?;
+    let error = compensation::squared_error(&scene.current.view(), &prediction.view())?;
     Ok((error.psnr(), error.mse()))
+}
+
+/// The search of a scene in `window`.
+fn parameters(scene: &Scene, window: Window) -> Parameters {
+    let view = scene.current.view();
+    Parameters::new(view.width(), view.height(), BLOCK, window)
 }

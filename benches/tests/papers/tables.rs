@@ -94,12 +94,15 @@ fn a_table_is_markdown_and_csv_too() {
     );
     assert!(markdown.ends_with("\nA note.\n"), "{markdown}");
     let csv = "\
+# Title
+# A device; a command.
+# A note.
 Size,Paper Ref,\"A device of ours x, kernel\",\"A device of ours x, with transfers\"
 16x16,8.10,0.12345,1234.5
 32x32,7,-,-
 64x64,,n/a,n/a
 ";
-    assert_eq!(table().csv(), csv);
+    assert_eq!(table().csv("A device; a command."), csv);
 }
 
 #[test]

@@ -49,6 +49,8 @@ pub enum Kernel {
     CollaborativeNaive,
     /// Papers: 16-byte rows staged in local memory, all jobs in one launch (Uta 6.2.1-6.2.3, figure 7).
     Collaborative,
+    /// Papers: [`Self::Collaborative`] with single samples read from local memory in place of words, as figure 7 has it.
+    CollaborativeSamples,
     /// Papers: unaligned 16-byte reads, no local memory, for CPU devices (Uta 6.2.4, figure 8).
     CollaborativeUnaligned,
     /// Papers: all costs into memory, then the best of each block (Zhang III).
@@ -60,12 +62,13 @@ pub enum Kernel {
 
 impl Kernel {
     /// Every kernel of full search on OpenCL devices.
-    pub const OPENCL: [Kernel; 9] = [
+    pub const OPENCL: [Kernel; 10] = [
         Kernel::ReferenceNaive,
         Kernel::Reference,
         Kernel::ReferenceSamples,
         Kernel::CollaborativeNaive,
         Kernel::Collaborative,
+        Kernel::CollaborativeSamples,
         Kernel::CollaborativeUnaligned,
         Kernel::TwoPass,
         Kernel::Tiled,
@@ -116,6 +119,7 @@ impl Kernel {
             Kernel::ReferenceSamples => "reference-samples",
             Kernel::CollaborativeNaive => "collaborative-naive",
             Kernel::Collaborative => "collaborative",
+            Kernel::CollaborativeSamples => "collaborative-samples",
             Kernel::CollaborativeUnaligned => "collaborative-unaligned",
             Kernel::TwoPass => "two-pass",
             Kernel::Tiled => "tiled",

@@ -16,6 +16,7 @@ use test_support::{
 };
 
 use crate::all_devices;
+use crate::tuning::JOB_KERNELS;
 
 /// Candidates that reference-naive needs work-items for: those of the window that can win.
 fn candidates_that_matter(p: &Parameters) -> usize {
@@ -172,6 +173,11 @@ fn collaborative_naive_is_exact() {
 #[test]
 fn collaborative_is_exact() {
     check_all(Kernel::Collaborative);
+}
+
+#[test]
+fn collaborative_samples_is_exact() {
+    check_all(Kernel::CollaborativeSamples);
 }
 
 #[test]
@@ -471,7 +477,7 @@ fn batches_of_jobs_are_exact() {
     let p = parameters(61, 47, window);
     let job = 4 * p.grid().blocks() as u64;
     for device in all_devices() {
-        for kernel in [Kernel::CollaborativeNaive, Kernel::Collaborative, Kernel::CollaborativeUnaligned] {
+        for kernel in JOB_KERNELS {
             // One job at a time, a number that does not divide all, one less than all.
             for jobs in [1, 7, window.candidates() as u64 - 1] {
                 for content in [test_support::Content::Moved, test_support::Content::Flat] {

@@ -10,8 +10,13 @@ use test_support::{Case, Content, Extent, check, frames, some_of};
 
 use crate::all_devices;
 
-const JOB_KERNELS: [Kernel; 3] =
-    [Kernel::CollaborativeNaive, Kernel::Collaborative, Kernel::CollaborativeUnaligned];
+/// The kernels whose work is divided into jobs, one for each displacement.
+pub const JOB_KERNELS: [Kernel; 4] = [
+    Kernel::CollaborativeNaive,
+    Kernel::Collaborative,
+    Kernel::CollaborativeSamples,
+    Kernel::CollaborativeUnaligned,
+];
 
 fn case(parameters: Parameters, content: Content) -> Case {
     let (reference, current) = frames(content, parameters.width, parameters.height);
@@ -189,6 +194,7 @@ fn small_local_memory_takes_tiles_or_names_what_fits() {
             Kernel::Reference,
             Kernel::ReferenceSamples,
             Kernel::Collaborative,
+            Kernel::CollaborativeSamples,
             Kernel::TwoPass,
         ] {
             let text = refusal(&device, kernel, group(250), p);

@@ -83,9 +83,10 @@ fn build_search(build: &BuildContext<'_>) -> Result<Box<dyn KernelFamily>, Setup
         }
         Kernel::ReferenceNaive => Box::new(papers::ReferenceNaive::new(build)?),
         Kernel::Reference | Kernel::ReferenceSamples => Box::new(papers::ReferenceStaged::new(build)?),
-        Kernel::CollaborativeNaive | Kernel::Collaborative | Kernel::CollaborativeUnaligned => {
-            Box::new(papers::CollaborativeFamily::new(build)?)
-        }
+        Kernel::CollaborativeNaive
+        | Kernel::Collaborative
+        | Kernel::CollaborativeSamples
+        | Kernel::CollaborativeUnaligned => Box::new(papers::CollaborativeFamily::new(build)?),
         Kernel::Elimination => Box::new(elimination::EliminationFamily::new(build)?),
         Kernel::TwoPass => Box::new(papers::TwoPassFamily::new(build)?),
         Kernel::ThreeStepNaive => Box::new(papers::ThreeStepSamples::new(build)?),

@@ -43,19 +43,23 @@ impl CollaborativeFamily {
             (Kernel::CollaborativeNaive, false) => (c"collaborative_naive", 64),
             // Figure 7's group is a row of blocks; on a CPU it has few items, as in section 6.2.4. 4 are faster
             // than 2 and 8 on PoCL; in the thesis' table 4 2 and 4 take the same time on most sizes.
-            (Kernel::Collaborative, true) => (c"collaborative_staged", 128),
-            (Kernel::Collaborative, false) => (c"collaborative_staged", 4),
+            (Kernel::Collaborative | Kernel::CollaborativeSamples, true) => (c"collaborative_staged", 128),
+            (Kernel::Collaborative | Kernel::CollaborativeSamples, false) => (c"collaborative_staged", 4),
             (_, true) => (c"collaborative_unaligned", 64),
             // Section 8.4 finds 8 items the fastest.
             (_, false) => (c"collaborative_unaligned", 8),
         };
-        let together = format!(" -D WORDS_TOGETHER={}", i32::from(build.is_gpu()));
-        let kernel = build.build(KernelFile::Collaborative, name, &together)?;
+        let form = match (build.kernel, build.is_gpu()) {
+            (Kernel::CollaborativeSamples, _) => " -D WORDS_TOGETHER=0 -D SINGLE_SAMPLES",
+            (_, true) => " -D WORDS_TOGETHER=1",
+            (_, false) => " -D WORDS_TOGETHER=0",
+        };
+        let kernel = build.build(KernelFile::Collaborative, name, form)?;
         let usual = build.largest_group(&kernel)?.min(usual);
         let chosen = build.chosen_group(&kernel)?;
         let (grid, candidates) = (build.grid(), build.candidates());
         let (items, job_items) = match build.kernel {
-            Kernel::Collaborative => {
+            Kernel::Collaborative | Kernel::CollaborativeSamples => {
                 let items = row_items(build, chosen, usual)?;
                 let line_bytes = line_bytes(items, row_bytes(build));
                 (items, JobItems::Segments { segments: grid.columns.div_ceil(items), line_bytes })

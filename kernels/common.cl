@@ -232,12 +232,12 @@ static inline void smallest_key(__local ulong *keys, uint count)
     }
 }
 
-// Defines a function that copies `rows` rows of `columns` elements of TYPE to local memory. The source rows
+// Defines a function that copies `rows` rows of `columns` elements of type FROM to local memory, as TO. The source rows
 // begin at `first_sample`, aligned to elements, and are `pitch` bytes apart; element j of row i goes to
 // i * to_columns + j. Every item of a one-dimensional group calls it and runs the loop equally often. A barrier
 // must follow.
-#define DEFINE_STAGE(NAME, TYPE)                                                                             \
-    static inline void NAME(__local TYPE *to, int to_columns, __global const sample_t *first_sample,         \
+#define DEFINE_STAGE(NAME, TO, FROM)                                                                         \
+    static inline void NAME(__local TO *to, int to_columns, __global const sample_t *first_sample,           \
                             int pitch, int columns, int rows)                                                \
     {                                                                                                        \
         __global const uchar *from = (__global const uchar *)first_sample;                                   \
@@ -245,11 +245,11 @@ static inline void smallest_key(__local ulong *keys, uint count)
         for (int first = 0; first < rows * columns; first += items) {                                        \
             const int e = first + item, i = e / columns, j = e % columns;                                    \
             if (e < rows * columns)                                                                          \
-                to[i * to_columns + j] = ((__global const TYPE *)(from + (size_t)i * (size_t)pitch))[j];     \
+                to[i * to_columns + j] = ((__global const FROM *)(from + (size_t)i * (size_t)pitch))[j];     \
         }                                                                                                    \
     }
 
-DEFINE_STAGE(stage_words, uint)
+DEFINE_STAGE(stage_words, uint, uint)
 
 // The four averages of two samples, rounded up.
 static inline uint average_four(uint a, uint b)

@@ -10,6 +10,7 @@
 //   winners  order key of block b at b
 //   vectors  record of block b at b
 //   keys     key of item (i, j) at j * get_local_size(0) + i; both sizes are powers of two
+//   are_first    whether these jobs are the first of the search, so that `winners` has none yet
 //
 // block_size is an argument, so that one build serves all of them.
 
@@ -17,7 +18,7 @@
 
 __kernel void reduce(__global const uint *costs, __global ulong *winners,
                      __global MotionVector *vectors, __local ulong *keys, int first_job, int jobs,
-                     int block_size, Geometry g)
+                     int are_first, int block_size, Geometry g)
 {
     const uint across = (uint)get_local_size(0), shares = (uint)get_local_size(1);
     const uint item = (uint)get_local_id(0), share = (uint)get_local_id(1);
@@ -44,7 +45,7 @@ __kernel void reduce(__global const uint *costs, __global ulong *winners,
     }
     if (share == 0 && index < blocks) {
         best = keys[item];
-        if (first_job > 0)
+        if (!are_first)
             best = min(best, winners[block]);
         winners[block] = best;
         vectors[block] = vector_of_key(best);

@@ -59,18 +59,25 @@ __kernel FIXED_GROUP void reference_naive(__global const uchar *current, __globa
 
 #ifdef SINGLE_SAMPLES
 
-// As section 8.2 describes figure 4: each item copies single samples, and compares one at a time.
+// As section 8.2 describes figure 4: each item copies single samples, and compares one at a time. With STAGED_INTS each
+// takes an int in local memory, as in Halldal's listing 6.4: adjacent items then read adjacent banks.
+#ifdef STAGED_INTS
+typedef uint staged_t;
+#else
 typedef sample_t staged_t;
+#endif
 #define STAGED_SAMPLES 1
 #define ELEMENTS_FOR(SAMPLES) (SAMPLES)
-DEFINE_STAGE(stage, staged_t)
+DEFINE_STAGE(stage, staged_t, sample_t)
 
 static inline uint cost_of(__local const staged_t *c, __local const staged_t *r, int area_columns, uint shift)
 {
     uint cost = 0;
     for (int i = 0; i < BLOCK; ++i, r += area_columns, c += BLOCK)
-        for (int j = 0; j < BLOCK; ++j)
-            cost += compare_sample(c[j], r[j]);
+        for (int j = 0; j < BLOCK; ++j) {
+            const uint difference = abs_diff(c[j], r[j]);
+            cost += TERM(difference);
+        }
     return cost;
 }
 

@@ -406,6 +406,12 @@ pub enum MotionEstimateKernel {
         nick = "collaborative-samples"
     )]
     CollaborativeSamples = 15,
+    /// See [`Kernel::ReferenceInts`].
+    #[enum_value(
+        name = "One work-group per block, local memory with an int a sample (for comparisons)",
+        nick = "reference-ints"
+    )]
+    ReferenceInts = 16,
 }
 
 /// The matching cost: the `metric` property.
@@ -496,7 +502,7 @@ conversions! {
     MotionEstimateKernel => Kernel {
         Auto, ReferenceNaive, Reference, CollaborativeNaive, Collaborative, CollaborativeUnaligned, TwoPass, Tiled,
         Exhaustive, Elimination, ThreeStepNaive, ThreeStep, ThreeStepUnaligned, Hierarchical, ReferenceSamples,
-        CollaborativeSamples
+        CollaborativeSamples, ReferenceInts
     }
     MotionEstimateMetric => Metric { Sad, Ssd }
     MotionEstimateBorder => Border { Extend, Restrict }

@@ -7,27 +7,30 @@ use std::time::Duration;
 use lexopt::prelude::*;
 use motion_search::backend::DeviceSelector;
 
+use crate::papers::TABLES;
+
 /// The text of `--help`.
-pub const HELP: &str = "\
+pub fn help() -> String {
+    let names = TABLES.map(|(name, _)| name);
+    let lines: Vec<String> = names.chunks(5).map(|line| format!("  {}", line.join(", "))).collect();
+    HELP.replace("TABLES", &lines.join(",\n"))
+}
+
+const HELP: &str = "\
 The tables of the four papers, measured on the devices of this machine, beside the printed figures.
 
-Usage: cargo bench -p motion-benches --bench papers -- [PAPER...] [OPTIONS]
+Usage: cargo bench -p motion-benches --bench papers -- [PAPER or TABLE...] [OPTIONS]
 
-Papers (default: all)
-  uta        tables 1-10, sections 6.2.3 and 8.5.2, chapter 9 and figures 11-15, 19; tables 6 and 7
-             with all devices of the same name
-  uta-6-7    these two tables alone; not one of the default
-  halldal    sections 7.1 and 7.2
-  zhang      figures 7 and 12: the latter with the device and the CPU without OpenCL
-  bonanno    tables 1 and 2
+Papers: uta, halldal, zhang, bonanno. Tables (default: all):
+TABLES
 
 Options
   --device D    a device by its name in the element: native, gpu, cpu, accelerator, P:D or a part
                 of its name (default: every device, one after the other, native first)
-  --clip FILE   a video, whose first two frames are searched for table 10 of uta (default: the
-                repository's clip) and, if they have one of its sizes, for figure 7 of zhang; may be
-                repeated: the first one is for table 10, up to 30 frames of the last one for chapter 9;
-                .y4m is read directly, other files by GStreamer's decodebin
+  --clip FILE   a video, whose first two frames are searched for uta-table-10 (default: the
+                repository's clip) and, if they have one of its sizes, for zhang-figure-7; may be
+                repeated: the first one is for uta-table-10, up to 30 frames of the last one for
+                uta-chapter-9; .y4m is read directly, other files by GStreamer's decodebin
   --limit S     seconds per cell: after a cell that takes longer, the rest of its column is
                 skipped (default: 2)
   --quick       small frames and few repetitions
@@ -35,44 +38,11 @@ Options
   --help        this text
 ";
 
-/// A paper whose tables are measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Paper {
-    Uta,
-    UtaDevices,
-    Halldal,
-    Zhang,
-    Bonanno,
-}
-
-impl Paper {
-    /// All tables, each once.
-    pub const ALL: [Paper; 4] = [Paper::Uta, Paper::Halldal, Paper::Zhang, Paper::Bonanno];
-
-    /// Its name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Paper::Uta => "uta",
-            Paper::UtaDevices => "uta-6-7",
-            Paper::Halldal => "halldal",
-            Paper::Zhang => "zhang",
-            Paper::Bonanno => "bonanno",
-        }
-    }
-
-    fn named(name: &str) -> Result<Self, String> {
-        let known = [Paper::Uta, Paper::UtaDevices, Paper::Halldal, Paper::Zhang, Paper::Bonanno];
-        known.into_iter().find(|paper| paper.name() == name).ok_or_else(|| {
-            let known = known.map(Self::name).join(", ");
-            format!("unknown paper \"{name}\". Known are: {known}")
-        })
-    }
-}
-
-/// The papers to measure, on which devices, and how long.
+/// The tables to measure, on which devices, and how long.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Arguments {
-    pub papers: Vec<Paper>,
+    /// Names of papers and of tables; none: all.
+    pub wanted: Vec<String>,
     /// `None`: every device.
     pub device: Option<DeviceSelector>,
     pub clips: Vec<PathBuf>,
@@ -80,6 +50,18 @@ pub struct Arguments {
     pub limit: Duration,
     pub quick: bool,
     pub out: PathBuf,
+}
+
+impl Arguments {
+    /// Whether the table with this name is to be measured.
+    pub fn wants(&self, table: &str) -> bool {
+        self.wanted.is_empty() || self.wanted.iter().any(|name| names(name, table))
+    }
+}
+
+/// Whether `name` is that of the table or of its paper.
+fn names(name: &str, table: &str) -> bool {
+    name == table || table.split_once('-').is_some_and(|(paper, _)| paper == name)
 }
 
 /// What the command line asks for.
@@ -95,7 +77,7 @@ pub enum Request {
 /// A sentence that names the wrong argument and the valid ones.
 pub fn parse(words: impl IntoIterator<Item = impl Into<OsString>>) -> Result<Request, String> {
     let mut arguments = Arguments {
-        papers: Vec::new(),
+        wanted: Vec::new(),
         device: None,
         clips: Vec::new(),
         limit: Duration::from_secs(2),
@@ -107,10 +89,14 @@ pub fn parse(words: impl IntoIterator<Item = impl Into<OsString>>) -> Result<Req
     while let Some(word) = parser.next().map_err(say)? {
         match word {
             Value(name) => {
-                let paper = Paper::named(&name.to_string_lossy())?;
-                if !arguments.papers.contains(&paper) {
-                    arguments.papers.push(paper);
+                let name = name.to_string_lossy().into_owned();
+                if !TABLES.iter().any(|(table, _)| names(&name, table)) {
+                    let known = TABLES.map(|(table, _)| table).join(", ");
+                    return Err(format!(
+                        "unknown paper or table \"{name}\". Papers are uta, halldal, zhang, bonanno; tables {known}"
+                    ));
                 }
+                arguments.wanted.push(name);
             }
             Long("device") => {
                 let name = parser.value().and_then(|value| value.string()).map_err(say)?;
@@ -131,9 +117,6 @@ pub fn parse(words: impl IntoIterator<Item = impl Into<OsString>>) -> Result<Req
             Long("bench") => {}
             _ => return Err(say(word.unexpected())),
         }
-    }
-    if arguments.papers.is_empty() {
-        arguments.papers = Paper::ALL.to_vec();
     }
     Ok(Request::Run(arguments))
 }

@@ -3,7 +3,7 @@
 
 #[cfg(feature = "opencl")]
 pub mod forms;
-mod prediction;
+pub mod prediction;
 pub mod recurrence;
 
 use std::error::Error;
@@ -20,11 +20,6 @@ use crate::papers::table::{Cell, Column, Table};
 
 /// His search area of 32 x 32 samples leaves 29 x 29 positions for a block of 4 x 4.
 const REACH: i32 = 14;
-
-pub fn run(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Error>> {
-    search(session, report)?;
-    prediction::run(session, report)
-}
 
 /// A row of a table: the form's name, frames a second on his CPU, GTX480 and GT280, and what runs
 /// here.
@@ -54,7 +49,7 @@ fn forms(session: &Session<'_>) -> Vec<Form<Engine>> {
     let engines = [
         Engine::grouped(Kernel::ReferenceNaive, 29 * 29),
         Engine::grouped(Kernel::ReferenceNaive, 29 * 15),
-        Engine::grouped(Kernel::Reference, 29 * 15),
+        Engine::grouped(Kernel::ReferenceInts, 29 * 15),
     ];
     let his = HALLDAL_SEARCH.into_iter().zip(engines).map(|((name, gtx480, gt280), work)| Form {
         name: name.into(),
@@ -64,14 +59,16 @@ fn forms(session: &Session<'_>) -> Vec<Form<Engine>> {
     let ours = [
         // As many threads as stage his area of 32 x 32 samples, two samples each (6.2.1). His result with them
         // stands under "29 x 15" (7.1.3); which of them compute SADs is not said.
-        more("32 x 16, shared memory", Engine::grouped(Kernel::Reference, 32 * 16)),
+        more("32 x 16, shared memory, ints", Engine::grouped(Kernel::ReferenceInts, 32 * 16)),
+        more("32 x 16, shared memory, chars", Engine::grouped(Kernel::ReferenceSamples, 32 * 16)),
+        more("32 x 16, shared memory, words", Engine::grouped(Kernel::Reference, 32 * 16)),
         more("reference, own group size", Engine::kernel(Kernel::Reference)),
     ];
     std::iter::once(cpu).chain(his).chain(ours).collect()
 }
 
 /// Section 7.1.
-fn search(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Error>> {
+pub fn search(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Error>> {
     let (width, height) = if session.quick { (352, 288) } else { (1920, 1080) };
     let forms = forms(session);
     let engines: Vec<Engine> = forms.iter().map(|form| form.work).collect();

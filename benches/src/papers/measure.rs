@@ -507,7 +507,7 @@ impl Session<'_> {
 }
 
 /// The distance of the quartiles in parts of the median; 0 for fewer than four times.
-fn spread(times: &[Duration]) -> f64 {
+pub fn spread(times: &[Duration]) -> f64 {
     if times.len() < 4 {
         return 0.0;
     }

@@ -1,8 +1,8 @@
 //! The tables of the four papers, measured here, beside the printed figures.
 //!
-//! `cargo bench -p motion-benches --bench papers -- [uta|uta-6-7|halldal|zhang|bonanno] [--device D] [--quick]`; `--help` lists
-//! all options. Prints every table, and writes each as CSV and Markdown, with plots as SVG, into one
-//! folder per device under `target/papers`; `all.md` there has all tables of the device.
+//! `cargo bench -p motion-benches --bench papers -- [PAPER or TABLE...] [--device D] [--quick]`; `--help` lists all options.
+//! Prints every table, and writes each as CSV and Markdown, with plots as SVG, into one folder per device under
+//! `target/papers`; `all.md` there has all tables of the device.
 pub mod arguments;
 mod bonanno;
 mod chart;
@@ -10,6 +10,7 @@ pub mod frames;
 pub mod halldal;
 mod measure;
 pub mod printed;
+mod reconstruction;
 mod report;
 mod several;
 pub mod table;
@@ -21,11 +22,42 @@ use std::error::Error;
 use std::path::Path;
 use std::process::ExitCode;
 
-use arguments::{Arguments, HELP, Paper, Request};
+use arguments::{Arguments, Request, help};
 use frames::Clip;
 use measure::Session;
 use motion_search::backend::{self, AvailableDevice, DeviceList, DeviceSelector};
 use report::Report;
+
+/// Measures a table and writes it.
+type Table = fn(&Session<'_>, &mut Report) -> Result<(), Box<dyn Error>>;
+
+/// All tables in the order in which they are measured, with the names of their files.
+const TABLES: [(&str, Table); 21] = [
+    ("uta-table-1", |session, report| uta::table(session, report, 1)),
+    ("uta-table-2", |session, report| uta::table(session, report, 2)),
+    ("uta-table-3", |session, report| uta::table(session, report, 3)),
+    ("uta-table-4", |session, report| uta::table(session, report, 4)),
+    ("uta-table-5", |session, report| uta::table(session, report, 5)),
+    ("uta-table-6", |session, report| several::scaling(session, report, 6)),
+    ("uta-table-7", |session, report| several::scaling(session, report, 7)),
+    ("uta-table-8", |session, report| uta::table(session, report, 8)),
+    ("uta-table-9", uta::shifted),
+    ("uta-table-10", uta::film),
+    ("uta-6-2-3", uta::launches),
+    ("uta-8-2", uta::bands),
+    ("uta-8-5-2", several::together),
+    ("uta-windows", uta::windows),
+    ("uta-chapter-9", two_windows::run),
+    ("halldal-7-1", halldal::search),
+    ("halldal-7-2", halldal::prediction::run),
+    ("zhang-figure-7", zhang::platforms),
+    ("zhang-figure-12", zhang::together::run),
+    ("bonanno-table-1", bonanno::block_sizes),
+    ("bonanno-table-2", bonanno::resolutions),
+];
+
+/// Tables that use a clip.
+const WITH_CLIP: [&str; 3] = ["uta-table-10", "uta-chapter-9", "zhang-figure-7"];
 
 /// The default clip of table 10.
 const CLIP: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../media/big_buck_bunny.mp4");
@@ -34,7 +66,7 @@ const CLIP: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../media/big_buck_bunny
 pub fn main() -> ExitCode {
     let done = match arguments::parse(std::env::args_os().skip(1)) {
         Ok(Request::Help) => {
-            print!("{HELP}");
+            print!("{}", help());
             Ok(())
         }
         Ok(Request::Run(arguments)) => run(&arguments),
@@ -60,14 +92,8 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         let mut report = Report::new(&folder, device)?;
         let Arguments { quick, limit, .. } = *arguments;
         let session = Session { device, clips: &clips, quick, limit };
-        for paper in &arguments.papers {
-            match paper {
-                Paper::Uta => uta::run(&session, &mut report)?,
-                Paper::UtaDevices => several::uta_scaling(&session, &mut report)?,
-                Paper::Halldal => halldal::run(&session, &mut report)?,
-                Paper::Zhang => zhang::run(&session, &mut report)?,
-                Paper::Bonanno => bonanno::run(&session, &mut report)?,
-            }
+        for (_, measure) in TABLES.iter().filter(|(name, _)| arguments.wants(name)) {
+            measure(&session, &mut report)?;
         }
         report.finish()?;
         println!("Tables and plots: {}", folder.display());
@@ -104,7 +130,7 @@ fn resolve(selector: &DeviceSelector) -> Result<Vec<AvailableDevice>, String> {
 
 /// The clips of the command line, or the repository's if it can be read.
 fn clips(arguments: &Arguments) -> Result<Vec<Clip>, Box<dyn Error>> {
-    if !arguments.papers.iter().any(|paper| matches!(paper, Paper::Uta | Paper::Zhang)) {
+    if !WITH_CLIP.iter().any(|table| arguments.wants(table)) {
         return Ok(Vec::new());
     }
     if !arguments.clips.is_empty() {

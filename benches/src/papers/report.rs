@@ -66,6 +66,13 @@ impl Report {
         Ok(())
     }
 
+    /// Writes a picture.
+    pub fn picture(&mut self, file: &str, bytes: &[u8], title: &str) -> Result<(), Box<dyn Error>> {
+        fs::write(self.folder.join(file), bytes)?;
+        self.say(&format!("{title}: {file}."));
+        Ok(())
+    }
+
     /// Prints and writes a sentence.
     pub fn say(&mut self, sentence: &str) {
         println!("{sentence}\n");

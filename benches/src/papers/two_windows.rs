@@ -202,7 +202,9 @@ pub fn run(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Err
     let frames = clip.frames(if session.quick { 4 } else { 30 })?;
     let mut pair = Pair::new(&session.device.selector, &frames)?;
     let rounds = if session.quick { 1 } else { 5 };
-    let rows = rows(&mut pair, rounds).map_err(|error| -> Box<dyn Error> { error })?;
+    let plain = |error: Failure| -> Box<dyn Error> { error };
+    let mut rows = rows(&mut pair, rounds).map_err(plain)?;
+    rows.extend(parts(session, &mut pair).map_err(plain)?);
     let names = ["", "by the device, %", "its window, mean", "PSNR, dB", "ms a frame"];
     report.table(&Table {
         stem: "uta-chapter-9".into(),
@@ -242,6 +244,43 @@ fn rows(pair: &mut Pair<'_>, rounds: usize) -> Result<Vec<Vec<Cell>>, Failure> {
     rows.push(row("the CPU alone".into(), rounds, pair, |pair| pair.cpu_alone())?);
     rows.push(row("a downsized frame sets the window".into(), rounds, pair, |pair| pair.choose_window())?);
     Ok(rows)
+}
+
+/// Rows with the times of what a frame consists of, each by itself.
+fn parts(session: &Session<'_>, pair: &mut Pair<'_>) -> Result<Vec<Vec<Cell>>, Failure> {
+    let Pair { frames, cpu, device, .. } = pair;
+    let [.., device] = &mut device[..] else { unreachable!("a searcher for each window") };
+    let vectors = cpu.search(frames, 1)?;
+    let timed = |work: &mut dyn FnMut() -> Result<(), Failure>| {
+        session.median_of(|| {
+            let start = Instant::now();
+            work()?;
+            Ok::<_, Failure>(start.elapsed())
+        })
+    };
+    // As in a stream, a frame is loaded for each search.
+    let mut number = 0;
+    let mut next = || {
+        number = number % (frames.len() - 1) + 1;
+        number
+    };
+    let parts = [
+        ("the device's search alone", timed(&mut || device.search(frames, next()).map(drop))?),
+        ("the CPU's try alone", timed(&mut || cpu.search(frames, next()).map(drop))?),
+        ("its check alone", timed(&mut || cpu.mse(frames, 1, &vectors).map(drop))?),
+        (
+            "a thread, started and ended",
+            timed(&mut || {
+                thread::scope(|scope| scope.spawn(|| ()).join()).map_err(|_| "a thread panicked".into())
+            })?,
+        ),
+    ];
+    let row = |(label, time): (&str, Duration)| {
+        let mut row = vec![Cell::Label(label.into()), Cell::Missing, Cell::Missing, Cell::Missing];
+        row.push(Cell::Ours(milliseconds(time)));
+        row
+    };
+    Ok(parts.map(row).into())
 }
 
 /// A row: the median time of `rounds`, after one to warm up, and what the last one found.

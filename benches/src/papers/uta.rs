@@ -8,18 +8,17 @@ use std::time::Duration;
 use motion_frames::compensation;
 use motion_search::backend;
 use motion_search::estimator::{
-    self, Device, EstimateError, MotionVector, Output, Parameters, Part, Request, Slot, Window,
+    self, Device, EstimateError, Frame, MotionVector, Output, Parameters, Part, Request, Slot, Window,
 };
 use motion_search::tuning::{Kernel, Launch, Tuning};
 
 use crate::papers::chart::{Chart, Series, Shape};
 use crate::papers::frames::Scene;
 use crate::papers::measure::{Engine, RAN, Searches, Session, Upload, described, milliseconds};
-use crate::papers::printed::{Quality, UTA_FILM, UTA_SHIFTED, UTA_SIZES, UTA_TABLES, UtaTable};
+use crate::papers::printed::{Quality, UTA_FILM, UTA_SHIFTED, UTA_SIZES, UTA_TABLES};
+use crate::papers::reconstruction;
 use crate::papers::report::Report;
-use crate::papers::several;
 use crate::papers::table::{Cell, Column, Table};
-use crate::papers::two_windows;
 
 const BLOCK: usize = 16;
 
@@ -28,27 +27,6 @@ struct Ours {
     name: String,
     engine: Engine,
     window: usize,
-}
-
-pub fn run(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Error>> {
-    for printed in &UTA_TABLES {
-        let is_for_cpus = printed.number >= 4;
-        if is_for_cpus && !matches!(session.device.kind, "native" | "cpu") {
-            report.say(&format!(
-                "Uta, table {}: methods for CPUs, not run on a device of type {}.",
-                printed.number, session.device.kind
-            ));
-            continue;
-        }
-        scalability(session, report, printed)?;
-    }
-    windows(session, report)?;
-    bands(session, report)?;
-    launches(session, report)?;
-    several::uta(session, report)?;
-    two_windows::run(session, report)?;
-    shifted(session, report)?;
-    film(session, report)
 }
 
 /// Our columns for a table of the thesis.
@@ -133,7 +111,15 @@ fn columns(session: &Session<'_>, number: usize) -> Vec<Ours> {
 }
 
 /// One of tables 1 to 5 and 8, and its figure: 11 to 15 in the same order, and 19.
-fn scalability(session: &Session<'_>, report: &mut Report, printed: &UtaTable) -> Result<(), Box<dyn Error>> {
+pub fn table(session: &Session<'_>, report: &mut Report, number: usize) -> Result<(), Box<dyn Error>> {
+    let printed = UTA_TABLES.iter().find(|table| table.number == number).expect("one of these tables");
+    if number >= 4 && !matches!(session.device.kind, "native" | "cpu") {
+        report.say(&format!(
+            "Uta, table {number}: methods for CPUs, not run on a device of type {}.",
+            session.device.kind
+        ));
+        return Ok(());
+    }
     let sizes = if session.quick { &UTA_SIZES[..3] } else { &UTA_SIZES[..] };
     let ours = columns(session, printed.number);
     let engines: Vec<Engine> = ours.iter().map(|column| column.engine).collect();
@@ -192,7 +178,7 @@ fn scalability(session: &Session<'_>, report: &mut Report, printed: &UtaTable) -
 }
 
 /// Windows beyond those of the thesis, whose *Ref* is limited by the items of a group: chapter 9 proposes tiles.
-fn windows(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Error>> {
+pub fn windows(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Error>> {
     if session.is_native() {
         report.say("Uta, wide windows: not run, it compares kernels of OpenCL devices.");
         return Ok(());
@@ -240,7 +226,7 @@ fn windows(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Err
 
 /// Section 8.2: what slows *Collaborative* down on large frames. Each job reads both frames again; a band of rows of blocks
 /// that the caches hold is read from memory only once.
-fn bands(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Error>> {
+pub fn bands(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Error>> {
     if session.is_native() {
         report.say("Uta, 8.2: not run, it compares kernels of OpenCL devices.");
         return Ok(());
@@ -317,7 +303,7 @@ fn searched_in_bands(device: &mut dyn Device, count: usize) -> Result<Duration, 
 }
 
 /// Section 6.2.3: one launch of all jobs, and what OpenCL has for launches beside each other.
-fn launches(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Error>> {
+pub fn launches(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Error>> {
     if session.is_native() {
         report.say("Uta, 6.2.3: not run, it is about launches of OpenCL.");
         return Ok(());
@@ -360,7 +346,7 @@ fn launches(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Er
 }
 
 /// Table 9.
-fn shifted(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Error>> {
+pub fn shifted(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Error>> {
     let scene = Scene::shifted(1280, 720, 40);
     let foot = vec![
         "Ours: a synthetic frame of 1280x720, layers of smooth noise, moved by 40 samples on both axes."
@@ -375,7 +361,7 @@ fn shifted(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Err
 }
 
 /// Table 10.
-fn film(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Error>> {
+pub fn film(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Error>> {
     let Some(clip) = session.clips.first() else {
         report.say("Uta, table 10: not run, there is no clip; name one with --clip.");
         return Ok(());
@@ -386,7 +372,8 @@ fn film(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Error>
         foot.push("Theirs are of 1920x1080, where the same motion is longer in samples.".into());
     }
     foot.push("For W = 55 the thesis' PSNR and MSE contradict each other: 66.53 is 29.90 dB.".into());
-    quality(session, report, 10, "Qualitative Measurements - Second Dataset", &UTA_FILM, &clip.scene, foot)
+    quality(session, report, 10, "Qualitative Measurements - Second Dataset", &UTA_FILM, &clip.scene, foot)?;
+    reconstruction::write(session, report, &clip.scene, BLOCK)
 }
 
 /// PSNR and MSE of the prediction, for each window in three meanings of W.
@@ -466,7 +453,7 @@ fn quality(
 }
 
 /// The vectors that `kernel` finds in `window`.
-fn found(
+pub fn found(
     session: &Session<'_>,
     kernel: Kernel,
     scene: &Scene,
@@ -482,10 +469,18 @@ fn found(
     Ok(output.vectors.to_vec())
 }
 
+/// The current frame predicted from `vectors`.
+pub fn predicted_frame(
+    scene: &Scene,
+    window: Window,
+    vectors: &[MotionVector],
+) -> Result<Frame, Box<dyn Error>> {
+    Ok(compensation::predict_luma(&parameters(scene, window), &scene.reference.view(), vectors)?)
+}
+
 /// PSNR in dB and MSE of the prediction from `vectors`.
 fn predicted(scene: &Scene, window: Window, vectors: &[MotionVector]) -> Result<(f64, f64), Box<dyn Error>> {
-    let prediction =
-        compensation::predict_luma(&parameters(scene, window), &scene.reference.view(), vectors)?;
+    let prediction = predicted_frame(scene, window, vectors)?;
     let error = compensation::squared_error(&scene.current.view(), &prediction.view())?;
     Ok((error.psnr(), error.mse()))
 }

@@ -1,5 +1,7 @@
-//! Zhang, Nezan and Cousin (2012): figure 7, frames per second of their two kernels. Figure 12 is in
-//! `several.rs`.
+//! Zhang, Nezan and Cousin (2012): figure 7, frames per second of their two kernels, and figure 12, a CPU and a GPU
+//! together.
+
+pub mod together;
 
 use std::error::Error;
 
@@ -12,12 +14,12 @@ use crate::papers::frames::{Clip, Scene};
 use crate::papers::measure::{Engine, Searches, Session, Upload, rate};
 use crate::papers::printed::{ZHANG, ZHANG_SEQUENCES};
 use crate::papers::report::Report;
-use crate::papers::several;
 use crate::papers::table::{Cell, Column, Table};
 
 const BLOCK: usize = 16;
 
-pub fn run(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Error>> {
+/// Figure 7.
+pub fn platforms(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Error>> {
     let serial_name = format!("one core, {} exhaustive", InstructionSetName::PLAINEST);
     let serial = (serial_name.as_str(), Engine::SERIAL);
     let ours = if session.is_native() {
@@ -90,6 +92,5 @@ pub fn run(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Err
         series: printed.chain(figures).collect(),
         shape: Shape::Bars,
     };
-    report.chart("zhang-figure-7", &chart)?;
-    several::zhang(session, report)
+    report.chart("zhang-figure-7", &chart)
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use motion_benches::papers::arguments::{Paper, Request, parse};
+use motion_benches::papers::arguments::{Request, help, parse};
 use motion_benches::papers::frames::{Clip, Scene};
 use motion_benches::papers::table::{Cell, Column, Table, digits};
 use motion_search::backend::DeviceSelector;
@@ -12,19 +12,23 @@ use test_support::gstreamer::clips::y4m;
 #[test]
 fn arguments_are_read_and_wrong_ones_named() {
     let Ok(Request::Run(all)) = parse(["--bench"]) else { panic!("no arguments run everything") };
-    assert_eq!((all.papers, all.device, all.quick), (Paper::ALL.to_vec(), None, false));
+    assert_eq!((&all.device, all.quick), (&None, false));
+    assert!(all.wants("uta-table-1") && all.wants("bonanno-table-2"));
 
     let words =
-        ["zhang", "--device", "1:0", "--quick", "uta", "zhang", "--limit=0.5", "--clip", "a", "--clip=b"];
+        ["zhang", "--device", "1:0", "--quick", "uta-table-1", "--limit=0.5", "--clip", "a", "--clip=b"];
     let Ok(Request::Run(some)) = parse(words) else { panic!("these are arguments") };
-    assert_eq!(some.papers, [Paper::Zhang, Paper::Uta]);
+    let wanted = ["uta-table-1", "uta-table-10", "zhang-figure-7", "zhang-figure-12", "halldal-7-1"];
+    assert_eq!(wanted.map(|table| some.wants(table)), [true, false, true, true, false]);
     assert_eq!(some.device, Some(DeviceSelector::Index(1, 0)));
     assert_eq!((some.quick, some.limit), (true, Duration::from_millis(500)));
     assert_eq!(some.clips, [Path::new("a"), Path::new("b")]);
 
     assert_eq!(parse(["uta", "--help", "--nonsense"]), Ok(Request::Help));
+    assert!(help().contains("uta-6-2-3,") && !help().contains("TABLES"), "{}", help());
     for (words, part) in [
-        (&["unknown"][..], "uta, uta-6-7, halldal, zhang, bonanno"),
+        (&["unknown"][..], "uta, halldal, zhang, bonanno; tables uta-table-1, "),
+        (&["uta-table"], "zhang-figure-12, bonanno-table-1"),
         (&["--nonsense"], "--help"),
         (&["--device"], "--help"),
         (&["--limit", "0"], "--limit 0"),

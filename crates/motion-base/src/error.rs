@@ -1,5 +1,5 @@
 use std::convert::Infallible;
-use std::ops::{Range, RangeInclusive};
+use std::ops::Range;
 
 use crate::References;
 use crate::units::MAX_DISPLACEMENT;
@@ -157,9 +157,9 @@ pub enum EstimateError {
     #[error("{0} searches are in flight")]
     InFlight(usize),
     /// The search has no such part.
-    #[error("the search has no part of rows of blocks {rows:?} and displacements {displacements:?}")]
+    #[error("the search has no part of rows of blocks {rows:?} and displacements number {displacements:?}")]
     #[allow(missing_docs)]
-    NoSuchPart { rows: Range<usize>, displacements: RangeInclusive<i32> },
+    NoSuchPart { rows: Range<usize>, displacements: Range<usize> },
     /// No search is in flight.
     #[error("no search is in flight")]
     NothingInFlight,

@@ -220,10 +220,10 @@ pub fn check_parts(case: &Case, cut: Cut, device: &mut dyn Device) {
     let first = if cut == Cut::Candidates { rows } else { rows.div_ceil(3) };
     let mut bands = vec![0..first, first..rows];
     bands.retain(|band| !band.is_empty());
-    let (y0, y1) = (parameters.window.y0(), parameters.window.y1());
-    let middle = (y0 + y1).div_euclid(2);
-    let last = if cut == Cut::Rows { y1 } else { middle };
-    let halves = [y0..=last, last + 1..=y1];
+    let all = parameters.window.candidates();
+    // Mostly not whole rows of the window.
+    let middle = if cut == Cut::Rows { all } else { all.div_ceil(2) };
+    let halves = [0..middle, middle..all];
     for band in bands {
         for half in halves.iter().filter(|half| !half.is_empty()) {
             let mut part = whole.with_rows(band.clone());

@@ -20,8 +20,11 @@ pub enum PredictionForm {
     OneItem,
     /// The recurrence, a launch a step.
     HostManaged(HostManaged),
-    /// The recurrence, one launch of one group for all diagonals (7.2.3, listing 6.5).
-    DeviceManaged,
+    /// The recurrence, one launch of one group for all steps (7.2.3, listing 6.5).
+    DeviceManaged {
+        /// Two blocks a work-item and step, as he has it; else a diagonal a step.
+        is_paired: bool,
+    },
     /// H.264's median of vectors, one work-item per block.
     Median,
 }
@@ -39,12 +42,13 @@ pub struct HostManaged {
 
 impl PredictionForm {
     /// The forms of the recurrence.
-    pub const RECURRENCE: [Self; 8] = [
+    pub const RECURRENCE: [Self; 9] = [
         Self::OneItem,
         Self::host_managed(true, false, true),
         Self::host_managed(false, false, true),
         Self::host_managed(false, false, false),
-        Self::DeviceManaged,
+        Self::DeviceManaged { is_paired: true },
+        Self::DeviceManaged { is_paired: false },
         Self::host_managed(true, true, true),
         Self::host_managed(false, true, true),
         Self::host_managed(false, true, false),
@@ -59,7 +63,8 @@ impl PredictionForm {
             Self::OneItem => "recurrence_one_item",
             Self::HostManaged(HostManaged { is_paired: true, .. }) => "recurrence_pairs",
             Self::HostManaged(_) => "recurrence_diagonal",
-            Self::DeviceManaged => "recurrence_wavefront",
+            Self::DeviceManaged { is_paired: true } => "recurrence_wavefront_pairs",
+            Self::DeviceManaged { is_paired: false } => "recurrence_wavefront",
             Self::Median => "predict_median",
         }
     }
@@ -69,7 +74,10 @@ impl fmt::Display for PredictionForm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let HostManaged { is_paired, has_groups, waits } = match self {
             Self::OneItem => return f.write_str("one thread"),
-            Self::DeviceManaged => return f.write_str("kernel managed"),
+            Self::DeviceManaged { is_paired: true } => return f.write_str("kernel managed"),
+            Self::DeviceManaged { is_paired: false } => {
+                return f.write_str("kernel managed, plain diagonals");
+            }
             Self::Median => return f.write_str("median"),
             Self::HostManaged(form) => form,
         };
@@ -128,7 +136,9 @@ impl FieldPredictor {
             PredictionForm::OneItem => 1,
             PredictionForm::Median => SMALL_GROUP,
             PredictionForm::HostManaged(HostManaged { has_groups: true, .. }) => diagonal.min(SMALL_GROUP),
-            PredictionForm::HostManaged(_) | PredictionForm::DeviceManaged => diagonal.min(LARGE_GROUP),
+            PredictionForm::HostManaged(_) | PredictionForm::DeviceManaged { .. } => {
+                diagonal.min(LARGE_GROUP)
+            }
         };
         let items = items.min(1 << largest.max(1).ilog2());
         Ok(Self { form, grid, items, kernel, vectors, results, queue })
@@ -164,7 +174,7 @@ impl FieldPredictor {
                 }
             }
             PredictionForm::Median => self.launch(self.grid.blocks().div_ceil(self.items))?,
-            PredictionForm::OneItem | PredictionForm::DeviceManaged => self.launch(1)?,
+            PredictionForm::OneItem | PredictionForm::DeviceManaged { .. } => self.launch(1)?,
         }
         self.queue.finish()
     }

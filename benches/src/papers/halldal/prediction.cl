@@ -92,14 +92,13 @@ __kernel void recurrence_diagonal(__global const MotionVector *vectors, __global
                      (int)get_global_size(0));
 }
 
-// Listing 6.6 as it is: one launch per step, of one or several groups, in which a work-item computes two
-// adjacent blocks of a row, two columns behind the row above.
-__kernel void recurrence_pairs(__global const MotionVector *vectors, __global short2 *differences,
-                               int columns, int rows, int step)
+// Computes the pairs number item, item + items, ... of a step: two adjacent blocks of a row, two columns behind the row
+// above.
+static inline void compute_pairs(__global const MotionVector *vectors, __global short2 *differences,
+                                 int columns, int rows, int step, int item, int items)
 {
-    const int pairs = (columns + 1) / 2, items = (int)get_global_size(0);
-    const int last_row = min(step, rows - 1);
-    for (int row = max(0, step - (pairs - 1)) + (int)get_global_id(0); row <= last_row; row += items) {
+    const int pairs = (columns + 1) / 2, last_row = min(step, rows - 1);
+    for (int row = max(0, step - (pairs - 1)) + item; row <= last_row; row += items) {
         const int column = 2 * (step - row);
         compute_block(vectors, differences, columns, column, row);
         if (column + 1 < columns)
@@ -107,7 +106,27 @@ __kernel void recurrence_pairs(__global const MotionVector *vectors, __global sh
     }
 }
 
-// Listing 6.5 and section 7.2.3: one launch of one group, which computes all diagonals.
+// Listing 6.6 as it is: one launch per step, of one or several groups, in which a work-item computes a pair.
+__kernel void recurrence_pairs(__global const MotionVector *vectors, __global short2 *differences,
+                               int columns, int rows, int step)
+{
+    compute_pairs(vectors, differences, columns, rows, step, (int)get_global_id(0), (int)get_global_size(0));
+}
+
+// Listing 6.5 and section 7.2.3: one launch of one group, which computes all pairs step by step. A pair's second block
+// needs the first one, of the same item, and blocks of earlier steps, so that the listing's barrier between them is not
+// needed.
+__kernel void recurrence_wavefront_pairs(__global const MotionVector *vectors, __global short2 *differences,
+                                         int columns, int rows)
+{
+    const int item = (int)get_local_id(0), items = (int)get_local_size(0);
+    for (int step = 0; step < (columns + 1) / 2 + rows - 1; step++) {
+        compute_pairs(vectors, differences, columns, rows, step, item, items);
+        barrier(CLK_GLOBAL_MEM_FENCE);
+    }
+}
+
+// The same by plain diagonals.
 __kernel void recurrence_wavefront(__global const MotionVector *vectors, __global short2 *differences,
                                    int columns, int rows)
 {

@@ -82,8 +82,8 @@ pub struct DeviceInfo {
     pub kernel: &'static str,
     /// What launches its kernels; `None` for a device whose kernels nothing launches.
     pub launching: Option<Launching>,
-    /// Whether its kernel tries some rows of the window in less time than all of them.
-    pub divides_window: bool,
+    /// The parts of the window that its kernel tries in less time than all of it.
+    pub window_parts: WindowParts,
     /// The most searches in flight, at least 1.
     pub depth: usize,
     /// The number of its slots, at least 2.
@@ -97,6 +97,17 @@ pub struct DeviceInfo {
     pub memory: Option<Arc<dyn HostMemory>>,
 }
 
+/// The parts of a window that a kernel tries in less time than the whole window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum WindowParts {
+    /// None: it tries the whole window for each part.
+    Whole,
+    /// Rows of displacements. For a part of a row it may try the whole row.
+    Rows,
+    /// Single displacements.
+    Displacements,
+}
+
 impl fmt::Debug for DeviceInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
@@ -104,7 +115,7 @@ impl fmt::Debug for DeviceInfo {
             name,
             kernel,
             launching,
-            divides_window,
+            window_parts,
             depth,
             slots,
             can_fail,
@@ -116,7 +127,7 @@ impl fmt::Debug for DeviceInfo {
             .field("kernel", kernel)
             .field("launching", launching)
             .field("parameters", parameters)
-            .field("divides_window", divides_window)
+            .field("window_parts", window_parts)
             .field("depth", depth)
             .field("slots", slots)
             .field("can_fail", can_fail)

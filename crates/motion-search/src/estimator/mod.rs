@@ -13,7 +13,7 @@ mod part;
 mod report;
 mod slot;
 
-pub use device::{Device, DeviceInfo, Request, Ticket, search};
+pub use device::{Device, DeviceInfo, Request, Ticket, WindowParts, search};
 pub(crate) use doubt::Doubt;
 pub use field::{FieldError, MotionField, motion_color};
 pub(crate) use flights::{Flight, Flights};

@@ -1,8 +1,10 @@
-use std::ops::{Range, RangeInclusive};
+use std::ops::Range;
 
 use super::{EstimateError, Grid, Parameters, Window};
 
-/// A part of a search: some rows of the grid, and some rows of the window.
+/// A part of a search: some rows of the grid, and some displacements of the window.
+///
+/// The displacements of a window are numbered row by row, from the top left one on.
 ///
 /// Several devices may search the parts of one search. Parts with different rows of blocks are adjacent bands of the
 /// field. Of parts with different displacements, each block gets the better vector
@@ -12,8 +14,8 @@ use super::{EstimateError, Grid, Parameters, Window};
 pub struct Part {
     first_row: usize,
     end_row: usize,
-    first_y: i32,
-    last_y: i32,
+    first_displacement: usize,
+    end_displacement: usize,
 }
 
 impl Part {
@@ -22,8 +24,12 @@ impl Part {
     /// # Panics
     /// If the block size is 0, which [`Parameters::validate`] refuses.
     pub fn whole(parameters: &Parameters) -> Self {
-        let window = parameters.window;
-        Self { first_row: 0, end_row: parameters.grid().rows, first_y: window.y0(), last_y: window.y1() }
+        Self {
+            first_row: 0,
+            end_row: parameters.grid().rows,
+            first_displacement: 0,
+            end_displacement: parameters.window.candidates(),
+        }
     }
 
     /// The same for these rows of blocks only.
@@ -32,10 +38,10 @@ impl Part {
         Self { first_row: rows.start, end_row: rows.end, ..self }
     }
 
-    /// The same for displacements `(x, y)` with these y only, in samples.
+    /// The same for the displacements with these numbers only.
     #[must_use]
-    pub fn with_displacements(self, y: RangeInclusive<i32>) -> Self {
-        Self { first_y: *y.start(), last_y: *y.end(), ..self }
+    pub fn with_displacements(self, numbers: Range<usize>) -> Self {
+        Self { first_displacement: numbers.start, end_displacement: numbers.end, ..self }
     }
 
     /// The rows of blocks.
@@ -43,9 +49,9 @@ impl Part {
         self.first_row..self.end_row
     }
 
-    /// The y of its displacements `(x, y)`, in samples.
-    pub fn displacements(&self) -> RangeInclusive<i32> {
-        self.first_y..=self.last_y
+    /// The numbers of its displacements.
+    pub fn displacements(&self) -> Range<usize> {
+        self.first_displacement..self.end_displacement
     }
 
     /// Its share of the grid.
@@ -56,9 +62,23 @@ impl Part {
         Grid { columns: parameters.grid().columns, rows: self.end_row.saturating_sub(self.first_row) }
     }
 
-    /// Its share of the window.
-    pub(crate) fn window(&self, window: &Window) -> Window {
-        window.with_rows(self.first_y, self.last_y)
+    /// The rows of `window` that hold its displacements, which are those of `parameters`. `window` may be smaller than that
+    /// of `parameters`.
+    pub(crate) fn window(&self, parameters: &Parameters, window: &Window) -> Window {
+        let all = parameters.window;
+        let y = |number: usize| all.y0() + (number / all.columns()) as i32;
+        window.with_rows(y(self.first_displacement), y(self.end_displacement.saturating_sub(1)))
+    }
+
+    /// The numbers that its displacements, which are those of `parameters`, have in `window`; all of `window` if its rows
+    /// have other displacements.
+    pub(crate) fn displacements_in(&self, parameters: &Parameters, window: &Window) -> Range<usize> {
+        let (all, count) = (parameters.window, window.candidates());
+        let before = (i64::from(window.y0()) - i64::from(all.y0())) * all.columns() as i64;
+        let number = |number: usize| (number as i64 - before).clamp(0, count as i64) as usize;
+        let found = number(self.first_displacement)..number(self.end_displacement);
+        let has_whole_rows = (all.x0(), all.x1()) == (window.x0(), window.x1());
+        if has_whole_rows && !found.is_empty() { found } else { 0..count }
     }
 
     /// Checks that it is a part of the search of `parameters`, and not empty.
@@ -74,10 +94,9 @@ impl Part {
         let is_divisible = parameters.algorithm.divides_rows();
         let has_rows = self.first_row < self.end_row && self.end_row <= whole.end_row;
         let has_rows = has_rows && (is_divisible || self.rows() == whole.rows());
-        let has_displacements =
-            whole.first_y <= self.first_y && self.first_y <= self.last_y && self.last_y <= whole.last_y;
-        let can_be_cut = parameters.divides_displacements()
-            || (self.first_y, self.last_y) == (whole.first_y, whole.last_y);
+        let has_displacements = self.first_displacement < self.end_displacement
+            && self.end_displacement <= whole.end_displacement;
+        let can_be_cut = parameters.divides_displacements() || self.displacements() == whole.displacements();
         if has_rows && has_displacements && can_be_cut {
             Ok(())
         } else {
@@ -134,14 +153,31 @@ mod tests {
         assert_eq!(middle.grid(&parameters), Grid { columns: 8, rows: 2 });
         assert_eq!(middle.current_samples(&parameters), 16..32);
         assert_eq!(middle.reference_samples(&parameters), 6..36);
-        assert_eq!(middle.with_displacements(2..=4).reference_samples(&parameters), 6..36);
-        assert_eq!(whole.with_rows(5..6).with_displacements(4..=4).reference_samples(&parameters), 30..47);
-        assert_eq!(whole.with_rows(0..1).with_displacements(-10..=-9).reference_samples(&parameters), 0..12);
+        assert_eq!(middle.with_displacements(84..105).reference_samples(&parameters), 6..36);
+        assert_eq!(whole.with_rows(5..6).with_displacements(98..105).reference_samples(&parameters), 30..47);
+        assert_eq!(whole.with_rows(0..1).with_displacements(0..14).reference_samples(&parameters), 0..12);
         let half = Parameters { sub_sample: SubSample::Half, ..parameters.clone() };
         assert_eq!(middle.reference_samples(&half), 3..39);
         assert_eq!(middle.current_samples(&half), 16..32);
         let low = Parameters { height: 41, ..parameters };
-        assert_eq!(whole.with_rows(5..6).with_displacements(4..=4).reference_samples(&low), 30..41);
+        assert_eq!(whole.with_rows(5..6).with_displacements(98..105).reference_samples(&low), 30..41);
+    }
+
+    #[test]
+    fn displacements_are_found_in_smaller_windows() {
+        // Rows of 7 displacements, from y = -10 on.
+        let parameters = parameters();
+        let part = Part::whole(&parameters).with_displacements(16..30);
+        let rows = part.window(&parameters, &parameters.window);
+        assert_eq!((rows.x0(), rows.x1(), rows.y0(), rows.y1()), (-3, 3, -8, -6));
+        assert_eq!(part.displacements_in(&parameters, &rows), 2..16);
+        assert_eq!(part.displacements_in(&parameters, &parameters.window), 16..30);
+        // Its last row alone, and a row that it does not have.
+        assert_eq!(part.displacements_in(&parameters, &rows.with_rows(-6, -6)), 0..2);
+        assert_eq!(part.displacements_in(&parameters, &parameters.window.with_rows(4, 4)), 0..7);
+        // Narrower rows.
+        let narrow = rows.clipped(-2..=2, -20..=20);
+        assert_eq!(part.displacements_in(&parameters, &narrow), 0..15);
     }
 
     #[test]
@@ -149,13 +185,14 @@ mod tests {
         let parameters = parameters();
         let whole = Part::whole(&parameters);
         assert!(whole.check(&parameters).is_ok());
-        assert!(whole.with_rows(5..6).with_displacements(4..=4).check(&parameters).is_ok());
+        assert!(whole.with_rows(5..6).with_displacements(104..105).check(&parameters).is_ok());
         for wrong in [
             whole.with_rows(3..3),
             whole.with_rows(5..7),
-            whole.with_displacements(-11..=0),
-            whole.with_displacements(0..=5),
-            whole.with_displacements(RangeInclusive::new(2, 1)),
+            whole.with_displacements(0..106),
+            whole.with_displacements(105..106),
+            whole.with_displacements(3..3),
+            whole.with_displacements(3..2),
         ] {
             assert!(
                 matches!(wrong.check(&parameters), Err(EstimateError::NoSuchPart { rows, .. }) if rows == wrong.rows())
@@ -163,10 +200,10 @@ mod tests {
         }
         let three_step = Parameters { algorithm: Algorithm::ThreeStep, ..parameters.clone() };
         assert!(whole.with_rows(1..2).check(&three_step).is_ok());
-        assert!(whole.with_displacements(0..=4).check(&three_step).is_err());
+        assert!(whole.with_displacements(70..105).check(&three_step).is_err());
         let half = Parameters { sub_sample: SubSample::Half, ..parameters.clone() };
         assert!(whole.with_rows(1..2).check(&half).is_ok());
-        assert!(whole.with_displacements(0..=4).check(&half).is_err());
+        assert!(whole.with_displacements(70..105).check(&half).is_err());
         let hierarchical = Parameters { algorithm: Algorithm::Hierarchical, ..three_step };
         assert!(whole.check(&hierarchical).is_ok());
         assert!(whole.with_rows(1..2).check(&hierarchical).is_err());

@@ -2,6 +2,7 @@
 
 use crate::estimator::{
     Algorithm, Frame, FrameView, MotionVector, NATIVE, Parameters, Part, RecordPool, SetupError, SubSample,
+    WindowParts,
 };
 use crate::native::elimination::Eliminator;
 use crate::native::frame_search::FrameSearch;
@@ -75,8 +76,8 @@ impl FrameSearch for BlockSearch {
         }
     }
 
-    fn divides_window(&self) -> bool {
-        self.elimination.is_none()
+    fn window_parts(&self) -> WindowParts {
+        if self.elimination.is_none() { WindowParts::Rows } else { WindowParts::Whole }
     }
 
     fn set_slots(&mut self, count: usize) -> Result<(), SetupError> {
@@ -102,7 +103,7 @@ impl FrameSearch for BlockSearch {
         part: Part,
         vectors: &mut [MotionVector],
     ) {
-        let window = part.window(&self.parameters.window);
+        let window = part.window(&self.parameters, &self.parameters.window);
         let is_cut = window != self.parameters.window;
         let parameters = Parameters { window, ..self.parameters.clone() };
         let row_search = self.row_search();

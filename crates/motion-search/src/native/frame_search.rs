@@ -1,4 +1,4 @@
-use crate::estimator::{Frame, FrameView, MotionVector, Part, SetupError};
+use crate::estimator::{Frame, FrameView, MotionVector, Part, SetupError, WindowParts};
 
 /// A search on frames in slots, each in the form that the search reads. It runs in the rayon pool that it is called
 /// from.
@@ -6,8 +6,8 @@ pub trait FrameSearch: Send {
     /// The name of its kernel.
     fn kernel(&self) -> &'static str;
 
-    /// Whether it tries some rows of the window in less time than all of them.
-    fn divides_window(&self) -> bool;
+    /// The parts of the window that it tries in less time than all of it.
+    fn window_parts(&self) -> WindowParts;
 
     /// Allocates as many slots, all empty.
     ///

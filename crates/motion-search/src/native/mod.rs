@@ -132,7 +132,7 @@ impl Native {
             kernel: search.kernel(),
             launching: None,
             parameters,
-            divides_window: search.divides_window(),
+            window_parts: search.window_parts(),
             depth,
             slots,
             can_fail: false,

@@ -7,6 +7,7 @@
 //! ```
 
 use std::iter;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -106,7 +107,7 @@ struct FieldRoom {
 }
 
 /// What to search.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) struct SearchPlan {
     pub(super) request: Request,
     /// The number of blocks that are searched.
@@ -118,6 +119,8 @@ pub(super) struct SearchPlan {
     /// See [`SearchBuffers::history`].
     pub(super) history: usize,
     pub(super) geometry: Geometry,
+    /// See [`FamilyRequest::displacements`].
+    pub(super) displacements: Range<usize>,
 }
 
 /// A search in flight.
@@ -191,12 +194,13 @@ impl Searches {
         *queued = None;
         let (queue, queue_number) = (&**queues.search(*turn), queues.search_number(*turn));
         let frame = |slot| slots.get(slot).ok_or(launcher::Error::NO_FRAME);
-        let SearchPlan { request, history, geometry, .. } = &plan;
+        let SearchPlan { request, history, geometry, displacements, .. } = &plan;
+        let displacements = displacements.clone();
         let [current, reference] = [frame(request.current)?, frame(request.reference)?];
         let started = queue.barrier(&[current.1, reference.1])?;
         let buffers =
             SearchBuffers { current: current.0, reference: reference.0, vectors: device, history: *history };
-        family.queue_search(&FamilyRequest { queue, queue_number, buffers, geometry })?;
+        family.queue_search(&FamilyRequest { queue, queue_number, buffers, geometry, displacements })?;
         let found = queue.marker()?;
         queue.flush()?;
         let bytes = (size_of::<MotionVector>() * plan.blocks).min(host.bytes());
@@ -286,6 +290,7 @@ impl Searches {
                 queue_number: self.queues.search_number(turn),
                 buffers: SearchBuffers { current, reference, vectors, history: 0 },
                 geometry,
+                displacements: 0..geometry.candidates(),
             })?;
         }
         self.queues.wait_for_all(&self.watch, Duration::MAX)?;

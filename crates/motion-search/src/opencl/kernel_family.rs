@@ -1,6 +1,7 @@
 //! What a family of kernels is, what it is built from, and what it is asked to launch.
 
 use std::ffi::CStr;
+use std::ops::Range;
 
 use super::frame::{Geometry, Layout, sample_bytes};
 use super::kernel_file::{self, KernelFile};
@@ -42,6 +43,11 @@ pub(super) trait KernelFamily: Send {
     fn least_window_rows(&self) -> Option<usize> {
         Some(1)
     }
+
+    /// Whether it tries only the displacements that a search asks for, not all of their rows.
+    fn tries_single_displacements(&self) -> bool {
+        false
+    }
 }
 
 /// The frames of a search, where its vectors go, and what it may start from.
@@ -62,6 +68,9 @@ pub(super) struct FamilyRequest<'a> {
     pub(super) buffers: SearchBuffers<'a>,
     /// The blocks and displacements that are searched: all that the family was built for, or a part.
     pub(super) geometry: &'a Geometry,
+    /// The displacements of the geometry's window that are asked for, numbered row by row. A kernel that searches whole
+    /// rows may search all.
+    pub(super) displacements: Range<usize>,
 }
 
 impl<'a> FamilyRequest<'a> {

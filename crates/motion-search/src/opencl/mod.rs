@@ -27,7 +27,7 @@ pub use motion_gpu::{DeviceKind, OpenClDevice, devices};
 
 use crate::estimator::{
     self, DeviceInfo, EstimateError, Flights, Frame, Output, Parameters, Part, Request, SetupError, Slot,
-    StageTimes, Ticket, Window,
+    StageTimes, Ticket, Window, WindowParts,
 };
 use crate::tuning::{Kernel, Tuning, check_search};
 use flight::{BegunSearch, Queues, SearchPlan, Searches};
@@ -133,7 +133,11 @@ impl OpenCl {
             name: device.name.as_str().into(),
             kernel: kernel.name(),
             launching: None,
-            divides_window: family.least_window_rows().is_some(),
+            window_parts: match family.least_window_rows() {
+                None => WindowParts::Whole,
+                Some(_) if family.tries_single_displacements() => WindowParts::Displacements,
+                Some(_) => WindowParts::Rows,
+            },
             depth,
             slots,
             can_fail: true,
@@ -159,7 +163,7 @@ impl OpenCl {
         let window = match family.least_window_rows() {
             None => self.window,
             Some(least) => {
-                let wanted = part.window(&self.window);
+                let wanted = part.window(&self.info.parameters, &self.window);
                 let y1 = wanted.y1().max(wanted.y0() + least as i32 - 1).min(self.window.y1());
                 self.window.with_rows(wanted.y0().min(y1 - (least as i32 - 1)), y1)
             }
@@ -241,6 +245,7 @@ impl estimator::Device for OpenCl {
             share: done.rows().len() as f64 / grid.rows as f64 * window.rows() as f64
                 / self.window.rows() as f64,
             history: parameters.references.index_of(request.offset),
+            displacements: part.displacements_in(parameters, &window),
             geometry: self.layout.geometry_of(done, parameters.block_size, &window),
         };
         let SearchObjects { slots, searches, .. } = &mut *self.objects;
@@ -279,6 +284,8 @@ impl estimator::Device for OpenCl {
 
 #[cfg(test)]
 mod tests {
+    use std::ops::RangeInclusive;
+
     use motion_base::Launcher;
     use parking_lot::Mutex;
 
@@ -295,10 +302,12 @@ mod tests {
     fn parts_of_the_window_are_searched_as_parts() {
         let _alone = SHARED_CONTEXT_TESTS.lock();
         let parameters = Parameters::new(64, 48, 16, Window::symmetric(4, 16).unwrap());
-        let searched = |device: &OpenClDevice, kernel, divides_window, rows| {
+        let searched = |device: &OpenClDevice, kernel, divides_window, rows: RangeInclusive<i32>| {
             let tuning = Tuning { divides_window, ..Tuning::default() };
             let opened = OpenCl::new(device, kernel, &tuning, &parameters).unwrap();
-            let window = opened.searched_for(Part::whole(&parameters).with_displacements(rows)).1;
+            let number = |y: i32| (y + 16) as usize * parameters.window.columns();
+            let numbers = number(*rows.start())..number(rows.end() + 1);
+            let window = opened.searched_for(Part::whole(&parameters).with_displacements(numbers)).1;
             window.y0()..=window.y1()
         };
         let devices = devices();

@@ -9,7 +9,7 @@ use super::member::{Member, Report};
 use super::share::{by_displacements, by_rows, divide};
 use super::worker::{DeviceJob, JobResult};
 use super::{Session, Share, Split};
-use crate::estimator::{EstimateError, Notice, Output, Part};
+use crate::estimator::{EstimateError, Notice, Output, Part, WindowParts};
 use motion_base::pace;
 
 /// The way of a job to its device.
@@ -55,6 +55,13 @@ impl<T> Session<T> {
         worked
     }
 
+    /// The displacements that are divided among devices at a time: single ones if the kernels of all try them singly, else a
+    /// row of the window.
+    pub(super) fn displacements_a_unit(&self) -> usize {
+        let is_single = |index: usize| self.members[index].info().window_parts == WindowParts::Displacements;
+        if self.active().all(is_single) { 1 } else { self.parameters.window.columns() }
+    }
+
     /// The parts of a search, each with the member that is to do it.
     pub(super) fn plan(&mut self, whole: Part) -> Vec<(usize, Part)> {
         if let Some(only) = self.only_active() {
@@ -62,7 +69,10 @@ impl<T> Session<T> {
         }
         match self.split {
             Split::Auto | Split::Rows => by_rows(whole, &self.balancer.plan(whole.rows().len())),
-            Split::Candidates => by_displacements(whole, &self.balancer.plan(self.parameters.window.rows())),
+            Split::Candidates => {
+                let unit = self.displacements_a_unit();
+                by_displacements(whole, &self.balancer.plan(whole.displacements().len() / unit), unit)
+            }
             Split::Frames => {
                 let waiting: Vec<usize> = self.members.iter().map(Member::unfinished).collect();
                 vec![(self.balancer.next_frame(&waiting), whole)]

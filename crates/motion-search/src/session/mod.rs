@@ -53,7 +53,7 @@ use std::time::{Duration, Instant};
 
 use crate::estimator::{
     Device, DeviceInfo, DeviceShare, EstimateError, Flight, Flights, Frame, HostMemory, Launching,
-    MotionVector, Notice, Output, Parameters, Part, RecordPool, SetupError,
+    MotionVector, Notice, Output, Parameters, Part, RecordPool, SetupError, WindowParts,
 };
 use crate::stages::{SearchedFrames, Stage, stages};
 pub use balance::Balance;
@@ -199,7 +199,8 @@ impl<T> Session<T> {
             split => split,
         };
         let is_window_divided = split == Split::Candidates && devices.len() > 1;
-        let whole = devices.iter().map(|device| device.device.info()).filter(|info| !info.divides_window);
+        let whole = devices.iter().map(|device| device.device.info());
+        let whole = whole.filter(|info| info.window_parts == WindowParts::Whole);
         let notice = |info: &DeviceInfo| {
             Notice::Split(format!(
                 "dividing the candidates gains nothing on {}: its kernel {} is no faster with a part of the search \

@@ -12,8 +12,9 @@ impl<T> Session<T> {
             return;
         }
         let results = search.shares.iter().filter_map(|share| Some((share, share.result.as_ref()?)));
+        let unit = self.displacements_a_unit();
         let units = |part: Part| match self.split {
-            Split::Candidates => part.displacements().count(),
+            Split::Candidates => part.displacements().len().div_ceil(unit),
             _ => part.rows().len(),
         };
         let measured: Vec<Measured> = results
@@ -59,7 +60,7 @@ impl<T> Session<T> {
         for Share { member, part, result } in shares {
             let Some(JobResult { output, busy, .. }) = result else { continue };
             let rows = part.rows();
-            let displacements = part.displacements().count() as f64 / self.parameters.window.rows() as f64;
+            let displacements = part.displacements().len() as f64 / all.len() as f64;
             self.members[member].count_share(rows.len() as f64 / grid.rows as f64 * displacements, busy);
             if !row_devices.is_empty() {
                 row_devices[rows.clone()].fill(u8::try_from(member).unwrap_or(u8::MAX));

@@ -51,11 +51,11 @@ pub(super) fn by_rows(part: Part, rows: &[usize]) -> Vec<(usize, Part)> {
     ranges(rows).map(|(device, r)| (device, part.with_rows(first + r.start..first + r.end))).collect()
 }
 
-/// The devices that get any rows of the search window of `part`, each with its displacements.
-pub(super) fn by_displacements(part: Part, rows: &[usize]) -> Vec<(usize, Part)> {
-    let first = *part.displacements().start();
-    let displacements = |r: Range<usize>| first + r.start as i32..=first + r.end as i32 - 1;
-    ranges(rows).map(|(device, r)| (device, part.with_displacements(displacements(r)))).collect()
+/// The devices that get any displacements of `part`, each with `unit` times as many as its share.
+pub(super) fn by_displacements(part: Part, shares: &[usize], unit: usize) -> Vec<(usize, Part)> {
+    let first = part.displacements().start;
+    let displacements = |r: Range<usize>| first + unit * r.start..first + unit * r.end;
+    ranges(shares).map(|(device, r)| (device, part.with_displacements(displacements(r)))).collect()
 }
 
 #[cfg(test)]

@@ -45,6 +45,8 @@ pub enum Kernel {
     Reference,
     /// Papers: [`Self::Reference`] with single samples in place of words of four, as the thesis has it (Uta 8.2).
     ReferenceSamples,
+    /// Papers: [`Self::ReferenceSamples`] with an int of local memory for each sample (Halldal 6.2, listing 6.4).
+    ReferenceInts,
     /// Papers: one job per displacement of the whole frame (Uta 6.2.1, figure 6).
     CollaborativeNaive,
     /// Papers: 16-byte rows staged in local memory, all jobs in one launch (Uta 6.2.1-6.2.3, figure 7).
@@ -62,10 +64,11 @@ pub enum Kernel {
 
 impl Kernel {
     /// Every kernel of full search on OpenCL devices.
-    pub const OPENCL: [Kernel; 10] = [
+    pub const OPENCL: [Kernel; 11] = [
         Kernel::ReferenceNaive,
         Kernel::Reference,
         Kernel::ReferenceSamples,
+        Kernel::ReferenceInts,
         Kernel::CollaborativeNaive,
         Kernel::Collaborative,
         Kernel::CollaborativeSamples,
@@ -117,6 +120,7 @@ impl Kernel {
             Kernel::ReferenceNaive => "reference-naive",
             Kernel::Reference => "reference",
             Kernel::ReferenceSamples => "reference-samples",
+            Kernel::ReferenceInts => "reference-ints",
             Kernel::CollaborativeNaive => "collaborative-naive",
             Kernel::Collaborative => "collaborative",
             Kernel::CollaborativeSamples => "collaborative-samples",

@@ -217,9 +217,10 @@ fn fields_and_parts() {
         whole.with_rows(2..1),
         whole.with_rows(1..3),
         whole.with_rows(usize::MAX..usize::MAX),
-        whole.with_displacements(1..=0),
-        whole.with_displacements(-4..=3),
-        whole.with_displacements(i32::MIN..=i32::MAX),
+        whole.with_displacements(3..3),
+        whole.with_displacements(3..2),
+        whole.with_displacements(0..whole.displacements().end + 1),
+        whole.with_displacements(0..usize::MAX),
     ];
     for part in wrong {
         fails("check", part.check(&parameters()), |error| matches!(error, EstimateError::NoSuchPart { .. }));

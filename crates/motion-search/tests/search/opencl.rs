@@ -166,6 +166,11 @@ fn reference_samples_is_exact() {
 }
 
 #[test]
+fn reference_ints_is_exact() {
+    check_all(Kernel::ReferenceInts);
+}
+
+#[test]
 fn collaborative_naive_is_exact() {
     check_all(Kernel::CollaborativeNaive);
 }

@@ -93,7 +93,9 @@ fn halldals_groups_are_exact() {
     assert_eq!((window.columns(), window.rows()), (29, 29));
     let p = Parameters { border: Border::Restrict, ..Parameters::new(50, 38, 4, window) };
     for device in all_devices() {
-        for kernel in [Kernel::ReferenceNaive, Kernel::Reference, Kernel::ReferenceSamples] {
+        for kernel in
+            [Kernel::ReferenceNaive, Kernel::Reference, Kernel::ReferenceSamples, Kernel::ReferenceInts]
+        {
             for items in [841, 435] {
                 if items <= device.largest_group.min(256)
                     || OpenCl::new(&device, kernel, &group(items), &p).is_ok()
@@ -178,9 +180,11 @@ fn costs_keep_to_the_largest_buffer() {
 fn small_local_memory_takes_tiles_or_names_what_fits() {
     let case = &few_cases()[0];
     let p = &case.parameters;
+    // Ints take four times as much as samples.
+    let little = |kernel| if kernel == Kernel::ReferenceInts { 6000 } else { 1500 };
     for mut device in all_devices() {
-        device.local_memory = 1500;
         for kernel in Kernel::OPENCL {
+            device.local_memory = little(kernel);
             // Too little for four copies of the smallest area, or for the lists.
             if matches!(kernel, Kernel::Tiled | Kernel::Elimination) {
                 let text = refusal(&device, kernel, group(3), p);
@@ -193,14 +197,18 @@ fn small_local_memory_takes_tiles_or_names_what_fits() {
             Kernel::ReferenceNaive,
             Kernel::Reference,
             Kernel::ReferenceSamples,
+            Kernel::ReferenceInts,
             Kernel::Collaborative,
             Kernel::CollaborativeSamples,
             Kernel::TwoPass,
         ] {
-            let text = refusal(&device, kernel, group(250), p);
+            device.local_memory = little(kernel);
+            // Their keys alone need more.
+            let items = device.local_memory / 6;
+            let text = refusal(&device, kernel, group(items), p);
             let most = text.split("group-size of ").nth(1).and_then(|rest| rest.split(' ').next());
             let most: usize = most.expect(&text).parse().expect(&text);
-            assert!(text.contains("1500") && (3..250).contains(&most), "{text}");
+            assert!(text.contains(&device.local_memory.to_string()) && (3..items).contains(&most), "{text}");
             // The named size works, and one more item does not.
             check_tuned(&device, kernel, group(most), case);
             refusal(&device, kernel, group(most + 1), p);

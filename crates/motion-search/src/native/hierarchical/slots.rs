@@ -1,5 +1,5 @@
 use super::{HierarchicalSearch, Pyramid};
-use crate::estimator::{Frame, FrameView, MotionVector, NATIVE, Parameters, Part, SetupError};
+use crate::estimator::{Frame, FrameView, MotionVector, NATIVE, Parameters, Part, SetupError, WindowParts};
 use crate::native::frame_search::FrameSearch;
 use motion_base::simd::Instructions;
 
@@ -25,8 +25,8 @@ impl FrameSearch for HierarchicalSlots {
         NATIVE
     }
 
-    fn divides_window(&self) -> bool {
-        false
+    fn window_parts(&self) -> WindowParts {
+        WindowParts::Whole
     }
 
     fn set_slots(&mut self, count: usize) -> Result<(), SetupError> {

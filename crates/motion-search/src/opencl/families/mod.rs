@@ -82,7 +82,9 @@ fn build_search(build: &BuildContext<'_>) -> Result<Box<dyn KernelFamily>, Setup
             return Err(build.unsupported("it is a kernel of the CPU without OpenCL".into(), advice));
         }
         Kernel::ReferenceNaive => Box::new(papers::ReferenceNaive::new(build)?),
-        Kernel::Reference | Kernel::ReferenceSamples => Box::new(papers::ReferenceStaged::new(build)?),
+        Kernel::Reference | Kernel::ReferenceSamples | Kernel::ReferenceInts => {
+            Box::new(papers::ReferenceStaged::new(build)?)
+        }
         Kernel::CollaborativeNaive
         | Kernel::Collaborative
         | Kernel::CollaborativeSamples

@@ -112,10 +112,14 @@ fn line_bytes(items: usize, row_bytes: usize) -> usize {
 }
 
 impl KernelFamily for CollaborativeFamily {
+    fn tries_single_displacements(&self) -> bool {
+        true
+    }
+
     fn queue_search(&mut self, request: &FamilyRequest<'_>) -> launcher::Result<()> {
         let Self { kernel, costs, job_queues, reduction, .. } = self;
         let (items, geometry, job_items) = (self.items, request.geometry, self.job_items);
-        let all = Jobs { first: 0, count: geometry.candidates() };
+        let all = Jobs { first: request.displacements.start, count: request.displacements.len() };
         let [current, reference, _] = request.buffers();
         for batch in all.cut(self.jobs_at_once) {
             let launched = job_queues.launch(request.queue, batch, |queue, jobs, after| {
@@ -139,7 +143,7 @@ impl KernelFamily for CollaborativeFamily {
                     }
                 }
             })?;
-            reduction.queue(request, costs, batch, launched)?;
+            reduction.queue(request, costs, batch, batch.first == all.first, launched)?;
         }
         Ok(())
     }
@@ -161,12 +165,14 @@ impl Reduction {
         Ok(Self { kernel, winners, items, block_size: build.parameters.block_size })
     }
 
-    /// Queues the kernel for the costs of `jobs`, to run when all of `after` are done.
+    /// Queues the kernel for the costs of `jobs`, of which `are_first` are not compared with earlier ones, to run when all
+    /// of `after` are done.
     fn queue(
         &mut self,
         request: &FamilyRequest<'_>,
         costs: &Buffer,
         jobs: Jobs,
+        are_first: bool,
         after: &[Event],
     ) -> launcher::Result<()> {
         let (items, [_, _, vectors]) = (self.items, request.buffers());
@@ -177,6 +183,7 @@ impl Reduction {
             Arg::Local(KEY * items[0] * items[1]),
             int(jobs.first),
             int(jobs.count),
+            int(usize::from(are_first)),
             int(self.block_size),
             request.geometry.arg(),
         ];

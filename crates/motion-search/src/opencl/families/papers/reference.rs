@@ -1,6 +1,6 @@
 //! The Reference Method (`kernels/papers/reference.cl`): a group a block.
 
-use super::tile::WindowTile;
+use super::tile::{TileBlock, WindowTile};
 use crate::estimator::SetupError;
 use crate::opencl::families::KEY;
 use crate::opencl::kernel_family::{BuildContext, FamilyRequest, KernelFamily, int};
@@ -57,8 +57,8 @@ impl KernelFamily for ReferenceNaive {
     }
 }
 
-/// Block and search area in local memory, as words or single samples; the items share the candidates of one tile after
-/// another.
+/// Block and search area in local memory, as words, single samples or ints; the items share the candidates of one tile
+/// after another.
 pub(in crate::opencl::families) struct ReferenceStaged {
     kernel: KernelObject,
     /// Bytes of a block.
@@ -69,7 +69,15 @@ pub(in crate::opencl::families) struct ReferenceStaged {
 
 impl ReferenceStaged {
     pub(in crate::opencl::families) fn new(build: &BuildContext<'_>) -> Result<Self, SetupError> {
-        let form = if build.kernel == Kernel::ReferenceSamples { " -D SINGLE_SAMPLES" } else { "" };
+        let form = match build.kernel {
+            Kernel::ReferenceSamples => " -D SINGLE_SAMPLES",
+            Kernel::ReferenceInts => " -D SINGLE_SAMPLES -D STAGED_INTS",
+            _ => "",
+        };
+        let mut block = TileBlock::of(build);
+        if build.kernel == Kernel::ReferenceInts {
+            block.word_bytes *= block.word_samples;
+        }
         let kernel = build.build(KernelFile::Reference, c"reference_staged", form)?;
         let items = match build.chosen_group(&kernel)? {
             Some(items) => items,
@@ -80,11 +88,10 @@ impl ReferenceStaged {
                 build.candidates().next_power_of_two().min(1 << most.ilog2())
             }
         };
-        let block_size = build.parameters.block_size;
-        let block_bytes = block_size * block_size * 4 / build.word_samples();
+        let block_bytes = block.bytes();
         let fixed = KEY * items + block_bytes;
-        let Some(tile) = WindowTile::for_group(build, fixed, usize::MAX) else {
-            let without_keys = block_bytes + WindowTile::least_bytes((block_size, build.word_samples()));
+        let Some(tile) = WindowTile::for_group(build, block, fixed, usize::MAX) else {
+            let without_keys = block_bytes + WindowTile::least_bytes(block);
             let most = build.device.local_memory.saturating_sub(without_keys) / KEY;
             return Err(build.local_memory_short(items, without_keys + KEY * items, most));
         };

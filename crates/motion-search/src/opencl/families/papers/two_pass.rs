@@ -5,7 +5,7 @@
 //! those of as many rows of blocks as [`Tuning::cost_bytes`](crate::tuning::Tuning::cost_bytes) and the
 //! device's largest buffer allow. If not even one row fits, a part of a row is taken at a time.
 
-use super::tile::WindowTile;
+use super::tile::{TileBlock, WindowTile};
 use crate::estimator::SetupError;
 use crate::opencl::families::{KEY, equal_part};
 use crate::opencl::kernel_family::{BuildContext, FamilyRequest, KernelFamily, int};
@@ -50,10 +50,10 @@ impl TwoPassFamily {
         }
         compare_items = compare_items.min(keys);
 
-        let block_size = build.parameters.block_size;
-        let block_bytes = block_size * block_size * 4 / build.word_samples();
-        let tile = WindowTile::for_group(build, block_bytes, CANDIDATES_AN_ITEM * compute_items);
-        let needed = block_bytes + WindowTile::least_bytes((block_size, build.word_samples()));
+        let block = TileBlock::of(build);
+        let block_bytes = block.bytes();
+        let tile = WindowTile::for_group(build, block, block_bytes, CANDIDATES_AN_ITEM * compute_items);
+        let needed = block_bytes + WindowTile::least_bytes(block);
         let tile = tile.ok_or_else(|| build.local_memory_short(compute_items, needed, 0))?;
 
         let (grid, candidates) = (build.grid(), build.candidates());

@@ -203,7 +203,7 @@ pub fn check_in_flight(device: &mut dyn Device, frames: &[Frame]) {
 pub enum Cut {
     /// Into bands of rows of blocks.
     Rows,
-    /// Into halves of the displacements, where the algorithm can be cut so.
+    /// Into runs of displacements, the first one of a single one, where the algorithm can be cut so.
     Candidates,
     /// Both ways.
     Both,
@@ -221,14 +221,15 @@ pub fn check_parts(case: &Case, cut: Cut, device: &mut dyn Device) {
     let mut bands = vec![0..first, first..rows];
     bands.retain(|band| !band.is_empty());
     let all = parameters.window.candidates();
-    // Mostly not whole rows of the window.
-    let middle = if cut == Cut::Rows { all } else { all.div_ceil(2) };
-    let halves = [0..middle, middle..all];
+    // One, and halves of the rest: mostly not whole rows of the window.
+    let ends = if cut == Cut::Rows { [0, 0, 0, all] } else { [0, 1, all.div_ceil(2), all] };
+    let runs = ends.windows(2).map(|ends| ends[0]..ends[1]).filter(|run| !run.is_empty());
+    let runs: Vec<std::ops::Range<usize>> = runs.collect();
     for band in bands {
-        for half in halves.iter().filter(|half| !half.is_empty()) {
+        for run in &runs {
             let mut part = whole.with_rows(band.clone());
-            if whole.with_displacements(half.clone()).check(parameters).is_ok() {
-                part = part.with_displacements(half.clone());
+            if whole.with_displacements(run.clone()).check(parameters).is_ok() {
+                part = part.with_displacements(run.clone());
             }
             // What the part does not need is something else.
             let rows = |samples: &std::ops::Range<usize>, frame: &Frame| {

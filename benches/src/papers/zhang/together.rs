@@ -28,8 +28,10 @@ const FRAMES: usize = 300;
 /// Searches in flight.
 const DEPTH: usize = 4;
 
-/// How often the sequence is searched, after once to warm up and, by the element's ways, twice in which shares settle.
+/// How often the sequence is searched at most, after once to warm up and, by the element's ways, twice in which shares
+/// settle; and how long.
 const RUNS: usize = 9;
+const LONGEST: Duration = Duration::from_secs(3);
 
 /// The element's ways to divide: his, by the curves of `fit`, in rounds of frames; and two by rows.
 const OURS: [(&str, Split, Balance); 3] = [
@@ -155,15 +157,16 @@ fn search(session: &mut session::Session, scene: &Scene, frames: usize) -> Resul
     Ok(share / frames as f64)
 }
 
-/// The times of `runs` calls of `work`, after one to warm up.
+/// The times of up to `runs` calls of `work`, after one to warm up.
 fn timed(runs: usize, mut work: impl FnMut() -> Result<f64, Failure>) -> Result<Runs, Failure> {
     work()?;
-    let times = (0..runs).map(|_| {
+    let mut times: Vec<Duration> = Vec::new();
+    while times.len() < runs && times.iter().sum::<Duration>() < LONGEST {
         let start = Instant::now();
         work()?;
-        Ok(start.elapsed())
-    });
-    Ok(Runs(times.collect::<Result<_, Failure>>()?))
+        times.push(start.elapsed());
+    }
+    Ok(Runs(times))
 }
 
 /// Seconds for a number of frames: a curve of second degree that begins at 0.
@@ -238,8 +241,10 @@ pub fn run(session: &Session<'_>, report: &mut Report) -> Result<(), Box<dyn Err
             "Equation (7): each device searches its frames by itself, both at once; M by curves through the times of half of \
              the frames and of all. The others: the element's split and balance, without a device that does not help. two-pass: \
              his kernels on both OpenCL devices. auto: the fastest kernel on the device, and native as the CPU. Synthetic \
-             frames, {DEPTH} in flight, with transfers; medians of {runs} runs over {FRAMES} frames. The CPU's part: frames, \
-             or rows that make as many."
+             frames, {DEPTH} in flight, with transfers; medians of up to {runs} runs over {FRAMES} frames, as many \
+             as take {} s; the spread of fewer than four is not known, and 0. The CPU's part: frames, \
+             or rows that make as many.",
+            LONGEST.as_secs()
         ),
     ];
     foot.extend(opencl_cpu.is_none().then(|| NO_CPU.into()));

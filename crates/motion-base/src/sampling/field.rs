@@ -57,6 +57,45 @@ pub struct Field<'a> {
     scale: i32,
 }
 
+/// The parts of rows of a plane that have one vector.
+///
+/// A plain iterator: closures, and what is made of iterators, would not be compiled for the instruction set of their caller.
+pub(super) struct Runs<'a> {
+    field: &'a Field<'a>,
+    sampling: Sampling,
+    /// The rows of the current row of blocks, and the end of all.
+    rows: Range<usize>,
+    end: usize,
+    /// The vectors of this row of blocks, and the first one that is left.
+    vectors: &'a [MotionVector],
+    column: usize,
+}
+
+impl Iterator for Runs<'_> {
+    type Item = Run;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Run> {
+        let Self { field, sampling, .. } = *self;
+        if self.column == self.vectors.len() {
+            let first = self.rows.end;
+            if first >= self.end {
+                return None;
+            }
+            let (end, vectors) = field.row_of_blocks(sampling, first);
+            (self.rows, self.vectors, self.column) = (first..end.min(self.end), vectors, 0);
+        }
+        let first = self.column;
+        let vector = self.vectors[first];
+        self.column += 1;
+        while self.vectors.get(self.column).is_some_and(|next| (next.x, next.y) == (vector.x, vector.y)) {
+            self.column += 1;
+        }
+        let columns = field.samples(sampling, first..self.column);
+        Some(Run { rows: self.rows.clone(), columns, vector: field.eighths(sampling, vector) })
+    }
+}
+
 /// A part of a plane that has one vector.
 pub(super) struct Run {
     pub rows: Range<usize>,
@@ -130,6 +169,10 @@ impl<'a> Field<'a> {
     #[inline]
     pub fn rounded(&self, units: i16, parts: i64) -> i32 {
         let scale = i64::from(self.scale);
+        // The usual case, without a division for each vector.
+        if parts == scale {
+            return units.into();
+        }
         let doubled = 2 * parts * i64::from(units).abs() + scale;
         (doubled / (2 * scale) * i64::from(units.signum())) as i32
     }
@@ -172,24 +215,9 @@ impl<'a> Field<'a> {
     }
 
     /// The parts of `rows` of a plane that have one vector, as neighbouring blocks with the same vector have.
-    ///
-    /// An iterator, as a closure would not be compiled for the instruction set of its caller.
-    pub(super) fn runs(&self, sampling: Sampling, rows: Range<usize>) -> impl Iterator<Item = Run> {
-        let mut y = rows.start;
-        let rows_of_blocks = std::iter::from_fn(move || {
-            let (end, vectors) = (y < rows.end).then(|| self.row_of_blocks(sampling, y))?;
-            let part = y..end.min(rows.end);
-            y = part.end;
-            Some((part, vectors))
-        });
-        rows_of_blocks.flat_map(move |(rows, vectors)| {
-            let mut column = 0;
-            vectors.chunk_by(|a, b| (a.x, a.y) == (b.x, b.y)).map(move |run| {
-                let columns = self.samples(sampling, column..column + run.len());
-                column += run.len();
-                Run { rows: rows.clone(), columns, vector: self.eighths(sampling, run[0]) }
-            })
-        })
+    #[inline(always)]
+    pub(super) fn runs(&self, sampling: Sampling, rows: Range<usize>) -> Runs<'_> {
+        Runs { field: self, sampling, rows: rows.start..rows.start, end: rows.end, vectors: &[], column: 0 }
     }
 
     /// The row of blocks that holds row `y` of a plane: the first row of the plane after it, and its

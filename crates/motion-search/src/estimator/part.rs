@@ -192,7 +192,7 @@ mod tests {
             whole.with_displacements(0..106),
             whole.with_displacements(105..106),
             whole.with_displacements(3..3),
-            whole.with_displacements(3..2),
+            whole.with_displacements(Range { start: 3, end: 2 }),
         ] {
             assert!(
                 matches!(wrong.check(&parameters), Err(EstimateError::NoSuchPart { rows, .. }) if rows == wrong.rows())

@@ -16,8 +16,9 @@ pub enum Split {
     Auto,
     /// Each device gets a band of block rows, and of the frames the rows that it needs.
     Rows,
-    /// Each device gets a share of the displacements for the whole frame (Uta 6.2, 8.5). Rows for an algorithm
-    /// that goes from one displacement to the next.
+    /// Each device gets a share of the displacements for the whole frame (Uta 6.2, 8.5): whole rows of the window, or single
+    /// displacements if all kernels [try these](crate::estimator::WindowParts). Rows of blocks for an algorithm that goes
+    /// from one displacement to the next.
     Candidates,
     /// Each device gets whole frames (Zhang IV). As many devices are busy as searches are in flight; with one
     /// in flight, the fastest device works.

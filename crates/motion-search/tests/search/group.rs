@@ -5,7 +5,7 @@ use motion_search::backend::{self, DeviceSelector, Grouping};
 use motion_search::estimator::{Border, Metric};
 use motion_search::estimator::{Device, Notice, Parameters, Prediction, SubSample, Window};
 use motion_search::native::{InstructionSetName, Native};
-use motion_search::session::{Options, Session, Split, WeightedDevice};
+use motion_search::session::{Balance, Options, Session, Split, WeightedDevice};
 use motion_search::tuning::{Kernel, Tuning};
 use test_support::{
     Cut, cases, check_parts, check_session, check_stream, hierarchical_cases, some_of, stream,
@@ -173,4 +173,65 @@ fn a_kernel_that_gains_nothing_by_a_part_of_the_window_is_named() {
         assert_eq!(notices("0:0,native", Kernel::Elimination, grouping).len(), 2);
         assert_eq!(notices("0:0,native", Kernel::Elimination, Grouping::default()), []);
     }
+}
+
+/// Shares of single displacements, down to one of 1024, which are no whole rows of the window.
+#[cfg(feature = "opencl")]
+#[test]
+fn candidates_are_divided_one_by_one() {
+    let open = |kernel, parameters: &Parameters| {
+        backend::open_device(&DeviceSelector::Index(0, 0), kernel, &Tuning::default(), parameters).unwrap().0
+    };
+    let frames = stream(70, 50, 2);
+    for (border, window) in [
+        (Border::Extend, Window::of_area(47, 16).unwrap()),
+        (Border::Restrict, Window::new(-3, 7, -9, 2).unwrap()),
+    ] {
+        let parameters = Parameters { border, ..Parameters::new(70, 50, 16, window) };
+        let all = window.candidates();
+        for jobs in [1, 2, 31, window.columns() + 1, all / 2 + 5, all - 1] {
+            for kernels in [
+                [Kernel::CollaborativeNaive, Kernel::CollaborativeSamples],
+                [Kernel::CollaborativeUnaligned, Kernel::Collaborative],
+            ] {
+                let devices = kernels.into_iter().zip([jobs, all - jobs]).map(|(kernel, weight)| {
+                    WeightedDevice { device: open(kernel, &parameters), weight: weight as f64 }
+                });
+                let options = Options { balance: Balance::Static, ..split(Split::Candidates) };
+                let mut session = Session::new(&parameters, 1, devices.collect(), options).unwrap();
+                check_stream(&mut session, &frames);
+                let done: Vec<f64> =
+                    session.shares().iter().map(|device| device.share * all as f64).collect();
+                assert_eq!(
+                    [done[0].round(), done[1].round()],
+                    [jobs as f64, (all - jobs) as f64],
+                    "{kernels:?} of {all}"
+                );
+            }
+        }
+    }
+}
+
+/// A kernel that tries whole rows of the window gets whole rows, and the other device too.
+#[cfg(feature = "opencl")]
+#[test]
+fn a_kernel_of_whole_rows_gets_whole_rows() {
+    let window = Window::of_area(31, 16).unwrap();
+    let parameters = Parameters::new(70, 50, 16, window);
+    let tuning = Tuning { divides_window: true, ..Tuning::default() };
+    let tiled =
+        backend::open_device(&DeviceSelector::Index(0, 0), Kernel::Tiled, &tuning, &parameters).unwrap().0;
+    let devices = [(tiled, 0.9), (exhaustive(&parameters), 0.1)];
+    let devices = devices.map(|(device, weight)| WeightedDevice { device, weight });
+    let options = Options { balance: Balance::Static, ..split(Split::Candidates) };
+    let mut session = Session::new(&parameters, 1, devices.into(), options).unwrap();
+    check_stream(&mut session, &stream(70, 50, 3));
+    let shares: Vec<f64> = session.shares().iter().map(|device| device.share * 16.0).collect();
+    assert_eq!([shares[0].round(), shares[1].round()], [14.0, 2.0]);
+}
+
+/// Native, without elimination, which needs the whole window.
+fn exhaustive(parameters: &Parameters) -> Box<dyn Device> {
+    let tuning = Tuning::default();
+    backend::open_device(&DeviceSelector::Native, Kernel::Exhaustive, &tuning, parameters).unwrap().0
 }

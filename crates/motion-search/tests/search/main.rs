@@ -13,6 +13,7 @@ mod misuse_values;
 mod native;
 #[cfg(feature = "opencl")]
 mod opencl;
+mod paced;
 #[cfg(feature = "opencl")]
 mod portability;
 mod prediction;

@@ -218,7 +218,7 @@ fn fields_and_parts() {
         whole.with_rows(1..3),
         whole.with_rows(usize::MAX..usize::MAX),
         whole.with_displacements(3..3),
-        whole.with_displacements(3..2),
+        whole.with_displacements(std::ops::Range { start: 3, end: 2 }),
         whole.with_displacements(0..whole.displacements().end + 1),
         whole.with_displacements(0..usize::MAX),
     ];

@@ -294,9 +294,10 @@ impl<E: InstructionSet, S: CellSource<BLOCK, BLOCK>> Work<E> for OverlappedMeans
                 }
             }
             let x = (BLOCK * column) as i32 - half;
-            let beside = [column.saturating_sub(1), column.min(columns - 1)];
-            let around = [(0, 0), (1, 0), (0, 1), (1, 1)].map(|(right, below)| (beside[right], rows[below]));
-            let blocks = around.map(|(column, row)| row * columns + column);
+            let [left, right] = [column.saturating_sub(1), column.min(columns - 1)];
+            let around = [(left, rows[0]), (right, rows[0]), (left, rows[1]), (right, rows[1])];
+            let [above, below] = [rows[0] * columns, rows[1] * columns];
+            let blocks = [above + left, above + right, below + left, below + right];
             let samples = S::Cell::<E>::read(engine, &plane, (x, y));
             let made = if blocks.iter().all(|block| u32::from(averages[*block].weights[0]) == WEIGHTS) {
                 samples

@@ -11,6 +11,7 @@ use super::mean::{Average, PlaneMean, steps_of_chroma};
 use super::measure::{LumaRow, MeasuredChroma, MeasuredChromaErrors, MeasuredLuma};
 use super::noise::{ChromaBlock, ChromaError, LumaBlock, LumaError, flickers, least_noise};
 use super::reference::{LumaSlot, Reference};
+use super::refined::RefinedRow;
 use super::rules::{BLOCK, MOST_REFERENCES, NoiseLevel, Strength, VectorEnds, halvings};
 use super::weights::{Weighed, most_change};
 use crate::compensation::{CompensationError, PlaneMut, Sampling};
@@ -44,7 +45,7 @@ where
 /// Takes the noise out of frames: [`Self::load`] each frame of a stream; when those are loaded that it is averaged with,
 /// [`Self::measure`] it, and write its planes in order.
 ///
-/// Memory: with eight bits five bytes a luma sample of each loaded frame; 40 bytes a block of 8 x 8 samples for each
+/// Memory: with eight bits five bytes a luma sample of each loaded frame; 48 bytes a block of 8 x 8 samples for each
 /// reference frame, 16 of them for chroma.
 pub struct Denoiser {
     instructions: Instructions,
@@ -130,7 +131,7 @@ impl Denoiser {
                 memory::values("the weights of luma", blocks)?,
                 memory::values("the weights of chroma", blocks)?,
             ],
-            ends: (0..references).map(|_| VectorEnds::default()).collect(),
+            ends: (0..references).map(|_| VectorEnds::new(format.size)).collect::<Result<_, _>>()?,
             lights: Vec::with_capacity(references),
         })
     }
@@ -198,20 +199,22 @@ impl Denoiser {
         for (ends, reference) in ends.iter_mut().zip(references) {
             ends.set(format.size, reference.vectors)?;
         }
-        let measuring = Measuring { instructions: *instructions, format, points, planes, references, ends };
+        let mut measuring =
+            Measuring { instructions: *instructions, format, points, planes, references, ends };
         // One call from this thread: handing work over takes time.
         threads.install(|| {
             lights.clear();
             lights.resize(references.len(), false);
             measuring.luma(luma, lights, true);
-            measuring.chroma(chroma, true, None);
+            measuring.chroma(chroma, None);
             let evidence = Evidence::of(references, lights, &luma.errors, &chroma.errors);
             noise.follow(&luma.blocks, &chroma.blocks, &evidence, memory);
             // Without noise the others have no weight.
             if !noise.is_none() && !strength.is_none() {
                 measuring.luma(luma, lights, false);
+                measuring.refine(luma, lights, noise.blocks());
                 if noise.has_chroma() {
-                    measuring.chroma(chroma, false, Some(noise.blocks()));
+                    measuring.chroma(chroma, Some(noise.blocks()));
                 }
             }
             let no_chroma = ChromaBlock::default();
@@ -279,11 +282,11 @@ impl Denoiser {
         threads.install(|| match (index, depth) {
             (0, 8) => {
                 let luma = |reference: &Reference<'_>| points[reference.slot.0].quarter_samples();
-                mean.write::<_, BLOCK, BLOCK>(1, &references.iter().map(luma).collect::<Vec<_>>(), None);
+                mean.write_luma(&references.iter().map(luma).collect::<Vec<_>>());
             }
             (0, _) => {
                 let luma: Vec<_> = mean.others.iter().map(|plane| DeepLuma(*plane)).collect();
-                mean.write::<_, BLOCK, BLOCK>(1, &luma, None);
+                mean.write_luma(&luma);
             }
             _ => with_chroma(format.samplings[index], depth, mean),
         });
@@ -303,7 +306,7 @@ struct Measuring<'a> {
     points: &'a [LumaPoints],
     planes: &'a [FrameView<'a>],
     references: &'a [Reference<'a>],
-    ends: &'a [VectorEnds],
+    ends: &'a mut [VectorEnds],
 }
 
 impl Measuring<'_> {
@@ -344,28 +347,60 @@ impl Measuring<'_> {
         }
     }
 
-    /// The same of chroma; if `noise` is there, the errors are those of the blocks whose chroma has some.
-    fn chroma(
-        &self,
-        chroma: &mut MeasuredBlocks<ChromaBlock, ChromaError>,
-        are_beside: bool,
-        noise: Option<&[BlockNoise]>,
+    /// Gives blocks with `noise` the vectors of neighbours that predict their luma better, and measures the errors.
+    fn refine(
+        &mut self,
+        luma: &mut MeasuredBlocks<LumaBlock, LumaError>,
+        lights: &[bool],
+        noise: &[BlockNoise],
     ) {
+        let columns = self.columns();
+        for (index, reference) in self.references.iter().enumerate() {
+            let (found, vectors) = self.ends[index].refine();
+            let rows = vectors.par_chunks_mut(columns).zip(luma.errors.rows(columns)).enumerate();
+            let Self { instructions, points, planes, .. } = *self;
+            let blocks = &luma.blocks;
+            rows.for_each(|(row, (vectors, mut errors))| {
+                let [first, end] = [row, row + 1].map(|row| row * columns);
+                let refined = RefinedRow {
+                    plane: &planes[0],
+                    blocks: &blocks[first..end],
+                    noise: &noise[first..end],
+                    found,
+                    vectors,
+                    flickers: lights[index],
+                    row,
+                };
+                let errors = errors.of_reference(index);
+                match points.get(reference.slot.0) {
+                    Some(points) => refined.set(instructions, &points.quarter_samples(), errors),
+                    None => refined.set(instructions, &DeepLuma(reference.planes[0]), errors),
+                }
+            });
+        }
+    }
+
+    /// Measures the blocks of chroma and their errors from the frames that are beside the frame; if `noise` is there, the errors
+    /// from all frames, of the blocks whose chroma has some.
+    fn chroma(&self, chroma: &mut MeasuredBlocks<ChromaBlock, ChromaError>, noise: Option<&[BlockNoise]>) {
         let (instructions, depth, columns) = (self.instructions, self.format.samples.depth(), self.columns());
         let rows = chroma.blocks.par_chunks_mut(columns).zip(chroma.errors.rows(columns)).enumerate();
         rows.for_each(|(row, (blocks, mut errors))| {
             // To these is added, plane by plane.
-            if are_beside {
+            if noise.is_none() {
                 blocks.fill(ChromaBlock::default());
-                errors.fill(ChromaError::default());
             }
+            errors.fill(ChromaError::default());
             let noise = noise.map(|noise| &noise[row * columns..][..columns]);
             for (sampling, alike) in self.chroma_planes() {
                 let planes = &self.planes[alike.clone()];
-                if are_beside {
+                if noise.is_none() {
                     with_chroma(sampling, depth, MeasuredChroma { instructions, planes, row, blocks });
                 }
-                for (index, reference) in self.references(are_beside) {
+                for (index, reference) in self.references.iter().enumerate() {
+                    if noise.is_none() && !reference.is_beside() {
+                        continue;
+                    }
                     let work = MeasuredChromaErrors {
                         instructions,
                         planes,

@@ -2,16 +2,21 @@
 
 use super::errors::ReferenceErrors;
 use super::noise::LumaError;
-use super::rules::{BlockWeights, VectorEnds, WEIGHTS};
+use super::rules::{BLOCK, BlockWeights, VectorEnds, WEIGHTS};
 use super::stripes::{STRIPE, Stripes, fill_stripes};
 use crate::compensation::{PlaneMut, Sampling};
-use crate::interpolation::{AHEAD, BandMut, CellSource, ChromaWork, PREFETCHED, PixelPlane, PlaneCell};
+use crate::interpolation::{
+    AHEAD, BandMut, CellSource, ChromaWork, PREFETCHED, PixelPlane, PlaneCell, windows,
+};
 use motion_base::FrameView;
 use motion_base::simd::{InstructionSet, Instructions, Work};
 use motion_base::threads::each_band;
 
 /// The binary logarithm of the sum of weights.
 const SHIFT: i32 = WEIGHTS.ilog2() as i32;
+
+/// The binary logarithm of the sum of the windows of blocks, times 64.
+const OVERLAP_SHIFT: u32 = 6 + (4 * BLOCK * BLOCK).ilog2();
 
 /// The positions in a plane of chroma for each quarter of a luma sample.
 pub(super) fn steps_of_chroma(sampling: Sampling) -> (i32, i32) {
@@ -72,6 +77,34 @@ impl PlaneMean<'_, '_> {
             };
             S::run(instructions, RowOfMeans { mean, out });
         });
+    }
+}
+
+impl PlaneMean<'_, '_> {
+    /// Writes luma, whose blocks overlap. `sources` are that of the other frames.
+    pub fn write_luma<S: CellSource<BLOCK, BLOCK>>(self, sources: &[S]) {
+        let Self { instructions, plane, steps, ends, lights, averages, columns, out, .. } = self;
+        let (format, width, stride) = (plane.format(), plane.width(), out.stride());
+        let bytes = out.bytes_mut();
+        // The first row of cells has half as many rows as the others.
+        let (first, rest) = bytes.split_at_mut((BLOCK / 2 * stride).min(bytes.len()));
+        let lights = &lights[..];
+        let write = |row: usize, bytes: &mut [u8]| {
+            let mean = MeanOfBlocks::<S, BLOCK, BLOCK> {
+                plane: PixelPlane { view: *plane, pixel: 1 },
+                steps,
+                sources,
+                stripes: None,
+                ends,
+                lights,
+                averages,
+                row,
+            };
+            let out = BandMut { bytes, stride, width, format };
+            S::run(instructions, OverlappedMeans { mean, columns, out });
+        };
+        write(0, first);
+        each_band(rest, stride * BLOCK, &|row, bytes| write(row + 1, bytes));
     }
 }
 
@@ -187,6 +220,97 @@ impl<E: InstructionSet, S: CellSource<W, H>, const W: usize, const H: usize> Wor
             for column in first..(first + together).min(mean.averages.len()) {
                 out.write(((column * W) as i32, 0), &mean.cell::<E, _, W>(engine, mean.sources, column));
             }
+        }
+    }
+}
+
+/// A row of cells of luma between the centres of blocks, with `columns` blocks in each row of these, and where their mean is
+/// written.
+struct OverlappedMeans<'a, S> {
+    /// Its row is that of the blocks below the cells' middle.
+    mean: MeanOfBlocks<'a, S, BLOCK, BLOCK>,
+    columns: usize,
+    out: BandMut<'a>,
+}
+
+impl<S: CellSource<BLOCK, BLOCK>> OverlappedMeans<'_, S> {
+    /// 64 times the mean that a block makes of the `samples` of the cell whose first one is at `origin`.
+    #[inline(always)]
+    fn of_block<E: InstructionSet>(
+        &self,
+        engine: E,
+        samples: S::Cell<E>,
+        (column, row): (usize, usize),
+        origin: (i32, i32),
+    ) -> S::Cell<E> {
+        let MeanOfBlocks { plane, sources, ends, lights, averages, .. } = self.mean;
+        let block = row * self.columns + column;
+        let weights = &averages[block].weights;
+        let mut sum = samples.times(S::Cell::<E>::all(engine, weights[0]));
+        for (index, source) in sources.iter().enumerate() {
+            if weights[index + 1] == 0 {
+                continue;
+            }
+            let (x, y) = ends[index].position(column, row);
+            let beside = (origin.0 - (BLOCK * column) as i32, origin.1 - (BLOCK * row) as i32);
+            let mut predicted = source.cell(engine, (x + 4 * beside.0, y + 4 * beside.1));
+            if let Some(errors) = lights[index] {
+                predicted = predicted.brighter(errors.of(block).brighter, plane.view.format().peak());
+            }
+            sum = sum.plus(predicted.times(S::Cell::<E>::all(engine, weights[index + 1])));
+        }
+        sum.round::<{ SHIFT - 6 }>()
+    }
+
+    /// The most by which the samples of a cell between these blocks change.
+    #[inline(always)]
+    fn most<E: InstructionSet>(
+        &self,
+        engine: E,
+        blocks: [usize; 4],
+    ) -> <S::Cell<E> as PlaneCell<E, BLOCK, BLOCK>>::Numbers {
+        let changes = blocks.map(|block| self.mean.averages[block].change.min(S::Cell::<E>::UNLIMITED));
+        if changes == [changes[0]; 4] {
+            return S::Cell::<E>::all(engine, changes[0]);
+        }
+        let half = |at: usize| at / (BLOCK / 2);
+        let numbers = std::array::from_fn(|y| std::array::from_fn(|x| changes[2 * half(y) + half(x)]));
+        S::Cell::<E>::numbers(engine, &numbers)
+    }
+}
+
+impl<E: InstructionSet, S: CellSource<BLOCK, BLOCK>> Work<E> for OverlappedMeans<'_, S> {
+    #[inline(always)]
+    fn run(mut self, engine: E) {
+        let MeanOfBlocks { plane, sources, ends, averages, row, .. } = self.mean;
+        let (columns, half) = (self.columns, (BLOCK / 2) as i32);
+        let windows = S::Cell::<E>::windows(engine, &windows(1));
+        let rows = [row.saturating_sub(1), row.min(averages.len() / columns - 1)];
+        let y = (BLOCK * row) as i32 - half;
+        for column in 0..=columns {
+            if column % PREFETCHED == 0 && column + AHEAD < columns {
+                for (source, ends) in sources.iter().zip(ends) {
+                    source.prefetch(engine, ends.position(column + AHEAD, rows[1]));
+                }
+            }
+            let x = (BLOCK * column) as i32 - half;
+            let [left, right] = [column.saturating_sub(1), column.min(columns - 1)];
+            let around = [(left, rows[0]), (right, rows[0]), (left, rows[1]), (right, rows[1])];
+            let [above, below] = [rows[0] * columns, rows[1] * columns];
+            let blocks = [above + left, above + right, below + left, below + right];
+            let samples = S::Cell::<E>::read(engine, &plane, (x, y));
+            let made = if blocks.iter().all(|block| u32::from(averages[*block].weights[0]) == WEIGHTS) {
+                samples
+            } else {
+                // No closure: it would not have the instructions of `E`.
+                let mut means = [samples; 4];
+                for (mean, around) in means.iter_mut().zip(around) {
+                    *mean = self.of_block(engine, samples, around, (x, y));
+                }
+                let mean = S::Cell::<E>::overlap(&means, &windows, OVERLAP_SHIFT);
+                S::Cell::<E>::of(engine, &mean).within(samples, samples, self.most(engine, blocks))
+            };
+            self.out.write((x, if row == 0 { BLOCK / 2 } else { 0 }), &made.samples());
         }
     }
 }

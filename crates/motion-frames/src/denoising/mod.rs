@@ -16,6 +16,7 @@ mod measure;
 mod noise;
 pub mod oracle;
 mod reference;
+mod refined;
 mod rules;
 mod stripes;
 mod told;

@@ -2,7 +2,7 @@
 
 use crate::compensation::{CompensationError, Field};
 use crate::interpolation;
-use motion_base::{MotionVector, Parameters, References, SetupError};
+use motion_base::{MotionVector, Parameters, References, SetupError, memory};
 use motion_search::scenes;
 
 /// The side of a block in luma samples. Each has one weight for each frame.
@@ -110,39 +110,101 @@ pub(super) fn field(size: (usize, usize), vectors: &[MotionVector]) -> Result<Fi
     Ok(Field::new(size, (side, side), vectors)?.with_scale(32 >> halvings))
 }
 
-/// Where the vectors of a field lead to.
-#[derive(Debug, Default)]
+/// Where the vectors of the blocks of a frame lead to.
+#[derive(Debug)]
 pub(super) struct VectorEnds {
-    /// In quarter luma samples: for each block of the search frame.
+    found: FoundVectors,
+    /// The vectors of the blocks of the frame, in quarter luma samples.
+    vectors: Vec<(i32, i32)>,
+    /// Blocks of a row.
+    columns: usize,
+    /// Whether blocks have other vectors than those that were found.
+    are_refined: bool,
+}
+
+/// The vectors of the blocks of the search frame, in quarter luma samples.
+#[derive(Debug)]
+pub(super) struct FoundVectors {
     vectors: Vec<(i32, i32)>,
     columns: usize,
     halvings: u32,
 }
 
 impl VectorEnds {
+    /// For frames of `size` luma samples.
+    ///
+    /// # Errors
+    /// [`SetupError::Memory`] if there is too little.
+    pub fn new(size: (usize, usize)) -> Result<Self, SetupError> {
+        let halvings = halvings(size);
+        let blocks = |side: usize| (size.0.div_ceil(side), size.1.div_ceil(side));
+        let (columns, rows) = blocks(BLOCK);
+        let (found_columns, found_rows) = blocks(BLOCK << halvings);
+        let found = memory::values("the vectors of the search", found_columns * found_rows)?;
+        let vectors = memory::values("the vectors of blocks", columns * rows)?;
+        let found = FoundVectors { vectors: found, columns: found_columns, halvings };
+        Ok(Self { found, vectors, columns, are_refined: false })
+    }
+
     /// Sets them to those of the field of a frame of `size` luma samples.
     ///
     /// # Errors
     /// As [`field`].
     pub fn set(&mut self, size: (usize, usize), vectors: &[MotionVector]) -> Result<(), CompensationError> {
         let field = field(size, vectors)?;
-        self.halvings = halvings(size);
-        self.columns = size.0.div_ceil(BLOCK << self.halvings);
-        self.vectors.clear();
-        self.vectors.extend(vectors.iter().map(|&vector| field.quarters(vector)));
+        self.are_refined = false;
+        let Self { found, vectors: of_blocks, columns, .. } = self;
+        for (found, &vector) in found.vectors.iter_mut().zip(vectors) {
+            *found = field.quarters(vector);
+        }
+        for (row, of_row) in of_blocks.chunks_exact_mut(*columns).enumerate() {
+            let found_of_row = found.vectors.chunks_exact(found.columns).nth(row >> found.halvings);
+            let together = of_row.chunks_mut(1 << found.halvings);
+            for (together, found) in together.zip(found_of_row.into_iter().flatten()) {
+                together.fill(*found);
+            }
+        }
         Ok(())
     }
 
     /// As many blocks of a row have the same vector, from every multiple of that number on.
     pub fn together(&self) -> usize {
-        1 << self.halvings
+        if self.are_refined { 1 } else { 1 << self.found.halvings }
+    }
+
+    /// What was found, and the vectors of the blocks, to be refined.
+    pub fn refine(&mut self) -> (&FoundVectors, &mut [(i32, i32)]) {
+        self.are_refined = true;
+        (&self.found, &mut self.vectors)
     }
 
     /// The end of the vector of the block of 8 x 8 samples in this column and row, in quarter luma samples.
     #[inline(always)]
     pub fn position(&self, column: usize, row: usize) -> (i32, i32) {
-        let (x, y) = self.vectors[(row >> self.halvings) * self.columns + (column >> self.halvings)];
-        ((4 * BLOCK * column) as i32 + x, (4 * BLOCK * row) as i32 + y)
+        end((column, row), self.vectors[row * self.columns + column])
+    }
+}
+
+/// The end of a vector of the block of 8 x 8 samples in this column and row, in quarter luma samples.
+#[inline(always)]
+pub(super) fn end((column, row): (usize, usize), (x, y): (i32, i32)) -> (i32, i32) {
+    ((4 * BLOCK * column) as i32 + x, (4 * BLOCK * row) as i32 + y)
+}
+
+impl FoundVectors {
+    /// Those of the blocks of the search frame above, on the left, on the right and below that of the block of 8 x 8 samples in
+    /// this column and row, as far as there are any.
+    #[inline(always)]
+    pub fn beside(&self, column: usize, row: usize) -> [Option<(i32, i32)>; 4] {
+        let Self { vectors, columns, halvings } = self;
+        let (column, row) = (column >> halvings, row >> halvings);
+        let at = row * columns + column;
+        [
+            at.checked_sub(*columns).map(|above| vectors[above]),
+            (column > 0).then(|| vectors[at - 1]),
+            (column + 1 < *columns).then(|| vectors[at + 1]),
+            vectors.get(at + columns).copied(),
+        ]
     }
 }
 

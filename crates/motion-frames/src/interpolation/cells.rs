@@ -447,7 +447,8 @@ impl<E, const W: usize, const H: usize> PlaneCell<E, W, H> for DeepCell<W, H> {
 /// The sum of partial sums.
 #[inline(always)]
 fn total(sums: [u32; 8]) -> u64 {
-    sums.into_iter().sum::<u32>().into()
+    let [a, b, c, d, e, f, g, h] = sums;
+    ((a + b) + (c + d) + ((e + f) + (g + h))).into()
 }
 
 /// The squared differences of the first `columns` and `rows`, added up.

@@ -41,6 +41,7 @@ pub(crate) use luma_points::LumaPoints;
 pub use motion_base::sampling::FrameFormat;
 #[doc(inline)]
 pub use motion_search::scenes::{SEARCHED_SAMPLES, SceneCutThreshold};
+pub(crate) use overlap::windows;
 pub use patches::Patch;
 #[cfg(feature = "opencl")]
 pub(crate) use patches::PatchCopy;

@@ -313,7 +313,7 @@ impl<S: CellSource<W, H>, const W: usize, const H: usize, E: InstructionSet> Wor
 
 /// The windows of the blocks above left, above right, below left and below right of a cell.
 #[inline(always)]
-fn windows<const W: usize, const H: usize>(pixel: usize) -> [CellNumbers<W, H>; 4] {
+pub(crate) fn windows<const W: usize, const H: usize>(pixel: usize) -> [CellNumbers<W, H>; 4] {
     let mut windows = [[[0; W]; H]; 4];
     for (corner, rows) in windows.iter_mut().enumerate() {
         for (y, row) in rows.iter_mut().enumerate() {

@@ -1,5 +1,6 @@
 //! A frame predicted from another one along the motion, and the errors of the prediction in each block.
 
+use super::super::BlockNoise;
 use super::super::limits::LIGHT;
 use super::super::reference::Reference;
 use super::super::rules::{BLOCK, NOISE_GAINS, SAMPLES, SEARCHED_SAMPLES};
@@ -40,6 +41,13 @@ pub(super) struct DefinedChromaError {
 pub(super) struct Prediction {
     /// How many frames later the other frame is; earlier, if less than zero.
     pub offset: isize,
+    /// The luma of the other frame.
+    between: Interpolated,
+    /// The ends of the vectors of the blocks of the search frame: those of the blocks of the frame at first.
+    found: Vec<(i32, i32)>,
+    /// For each block the place of its first sample in the other frame, in quarter samples.
+    ends: Vec<(i32, i32)>,
+    /// Of chroma, behind a place for luma.
     pub planes: Vec<Frame>,
     pub luma: Vec<DefinedLumaError>,
     pub chroma: Vec<DefinedChromaError>,
@@ -55,32 +63,110 @@ impl Prediction {
         of_luma: &[DefinedLumaBlock],
         reference: &Reference<'_>,
     ) -> Result<Self, CompensationError> {
-        let ends = ends(blocks, reference.vectors)?;
-        let mut planes = vec![predict_luma(blocks, &ends, &reference.planes[0])];
-        for plane in 1..blocks.planes.len() {
-            planes.push(predict_chroma(blocks, &ends, plane, &reference.planes[plane]));
-        }
-        let (mut luma, mut chroma, mut changed) = (Vec::new(), Vec::new(), 0);
+        let found = ends(blocks, reference.vectors)?;
+        let mut prediction = Self {
+            offset: reference.offset,
+            between: Interpolated::new(&reference.planes[0]),
+            ends: found.clone(),
+            found,
+            planes: Vec::new(),
+            luma: Vec::new(),
+            chroma: Vec::new(),
+            flickers: false,
+        };
+        let mut changed = 0;
         for block in 0..blocks.count() {
-            let error = luma_error(blocks, block, &of_luma[block], &planes[0].view(), ends[block]);
+            let error = prediction.error(blocks, &of_luma[block], block, prediction.ends[block]);
             // The mean of so many samples of noise has a variance of V / 64, and its square is more than 16 times that.
             if SAMPLES * (error.squares - error.variation) > LIGHT * error.variation {
                 changed += 1;
             }
-            luma.push(error);
+            prediction.luma.push(error);
         }
+        prediction.flickers = 2 * changed > blocks.count();
+        prediction.predict_chroma(blocks, reference);
+        Ok(prediction)
+    }
+
+    /// Predicts the planes of chroma, and measures their errors.
+    fn predict_chroma(&mut self, blocks: &Blocks<'_>, reference: &Reference<'_>) {
+        // Luma is predicted where it is averaged.
+        self.planes = vec![Frame::from_fn(1, 1, |_, _| 0)];
+        for plane in 1..blocks.planes.len() {
+            self.planes.push(predict_chroma(blocks, &self.ends, plane, &reference.planes[plane]));
+        }
+        self.chroma.clear();
         if blocks.has_chroma() {
-            for (block, &end) in ends.iter().enumerate() {
-                chroma.push(chroma_error(blocks, block, &planes, end));
+            for (block, &end) in self.ends.iter().enumerate() {
+                self.chroma.push(chroma_error(blocks, block, &self.planes, end));
             }
         }
-        let flickers = 2 * changed > blocks.count();
-        Ok(Self { offset: reference.offset, planes, luma, chroma, flickers })
+    }
+
+    /// The error of a block of luma whose first sample is at `end` in the other frame.
+    fn error(
+        &self,
+        blocks: &Blocks<'_>,
+        of_luma: &DefinedLumaBlock,
+        block: usize,
+        end: (i32, i32),
+    ) -> DefinedLumaError {
+        let sample = |x: i32, y: i32| self.between.sample(end.0 + 4 * x, end.1 + 4 * y).into();
+        luma_error(blocks, block, of_luma, sample, end)
+    }
+
+    /// Gives blocks with noise the vectors of neighbours that predict them better.
+    pub fn refine(
+        &mut self,
+        blocks: &Blocks<'_>,
+        of_luma: &[DefinedLumaBlock],
+        noise: &[BlockNoise],
+        reference: &Reference<'_>,
+    ) {
+        let side = 1 << halvings(blocks.planes[0].size());
+        for block in 0..blocks.count() {
+            if noise[block] == BlockNoise::default() || self.luma[block].squares == 0 {
+                continue;
+            }
+            let (column, row) = ((block % blocks.columns) as i32, (block / blocks.columns) as i32);
+            // The block of the search frame above, those on the left and right, and that below.
+            for (across, down) in [(0, -side), (-side, 0), (side, 0), (0, side)] {
+                // Blocks of the search frame may be cut off by the edge.
+                let beside = ((column + across) / side * side, (row + down) / side * side);
+                let is_inside = column + across >= 0
+                    && row + down >= 0
+                    && beside.0 < blocks.columns as i32
+                    && beside.1 < blocks.rows as i32;
+                if !is_inside {
+                    continue;
+                }
+                let other = self.found[beside.1 as usize * blocks.columns + beside.0 as usize];
+                let place = |at: i32| 4 * BLOCK as i32 * at;
+                let end = (place(column) + other.0 - place(beside.0), place(row) + other.1 - place(beside.1));
+                let error = self.error(blocks, &of_luma[block], block, end);
+                if self.difference(&error) < self.luma_difference(block) {
+                    self.luma[block] = error;
+                    self.ends[block] = end;
+                }
+            }
+        }
+        self.predict_chroma(blocks, reference);
+    }
+
+    /// The sample of luma that the vector of a block predicts at `(x, y)`, which may be outside the block.
+    pub fn luma_sample(&self, blocks: &Blocks<'_>, block: usize, (x, y): (i32, i32)) -> i64 {
+        let first = (block % blocks.columns * BLOCK, block / blocks.columns * BLOCK);
+        let end = self.ends[block];
+        self.between.sample(end.0 + 4 * (x - first.0 as i32), end.1 + 4 * (y - first.1 as i32)).into()
+    }
+
+    fn difference(&self, error: &DefinedLumaError) -> u64 {
+        if self.flickers { error.variation } else { error.squares }
     }
 
     /// The squared difference of a block of luma by which noise and mismatch are measured.
     pub fn luma_difference(&self, block: usize) -> u64 {
-        if self.flickers { self.luma[block].variation } else { self.luma[block].squares }
+        self.difference(&self.luma[block])
     }
 }
 
@@ -117,14 +203,6 @@ fn in_eighths(sampling: Sampling, (x, y): (i32, i32)) -> (i32, i32) {
     (if sampling.halved_x { x } else { 2 * x }, if sampling.halved_y { y } else { 2 * y })
 }
 
-fn predict_luma(blocks: &Blocks<'_>, ends: &[(i32, i32)], reference: &FrameView<'_>) -> Frame {
-    let between = Interpolated::new(reference);
-    Frame::deep_from_fn(reference.width(), reference.height(), blocks.depth(), |x, y| {
-        let end = ends[blocks.block_of(0, x, y)];
-        between.sample(end.0 + 4 * (x % BLOCK) as i32, end.1 + 4 * (y % BLOCK) as i32) as u16
-    })
-}
-
 fn predict_chroma(
     blocks: &Blocks<'_>,
     ends: &[(i32, i32)],
@@ -142,18 +220,21 @@ fn predict_chroma(
     })
 }
 
+/// The error of a block of luma, by the predicted sample at a place in the block.
 fn luma_error(
     blocks: &Blocks<'_>,
     block: usize,
     of_luma: &DefinedLumaBlock,
-    predicted: &FrameView<'_>,
+    predicted: impl Fn(i32, i32) -> i64,
     end: (i32, i32),
 ) -> DefinedLumaError {
+    let first = (block % blocks.columns * BLOCK, block / blocks.columns * BLOCK);
     let (mut squares, mut sum) = (0, 0);
     for (x, y) in blocks.places(0, 0, block) {
-        let (sample, predicted) = (blocks.planes[0].sample(x, y), predicted.sample(x, y));
-        squares += u64::from(sample.abs_diff(predicted)).pow(2);
-        sum += i64::from(sample) - i64::from(predicted);
+        let difference =
+            i64::from(blocks.planes[0].sample(x, y)) - predicted(x - first.0 as i32, y - first.1 as i32);
+        squares += difference.unsigned_abs().pow(2);
+        sum += difference;
     }
     let samples = of_luma.samples as i64;
     DefinedLumaError {

@@ -33,7 +33,8 @@ pub(super) fn of_luma(
     for (index, prediction) in predictions.iter().enumerate() {
         let error = prediction.luma[block];
         let is_new = predictions[..index].iter().all(|earlier| earlier.luma[block] != error);
-        let mismatch = mismatch(of_block, error.gain, prediction.luma_difference(block));
+        // What is wrong in one prediction is mostly wrong in the others, too: it counts twice.
+        let mismatch = 2 * mismatch(of_block, error.gain, prediction.luma_difference(block));
         let is_counted = error.squares > 0 && is_new;
         shares.push(if is_counted { share(of_block, error.gain, mismatch) } else { 0 });
     }
@@ -97,7 +98,7 @@ fn weights(shares: &[u64]) -> Vec<u64> {
     weights
 }
 
-/// Two and a half deviations of the noise, and 1.
+/// Two and a half deviations of the noise, and 1; 0 without noise.
 fn most_change(noise: u64) -> u64 {
-    (25 * noise / 256).isqrt() + 1
+    if noise == 0 { 0 } else { (25 * noise / 256).isqrt() + 1 }
 }

@@ -75,8 +75,8 @@ impl Prediction {
             flickers: false,
         };
         let mut changed = 0;
-        for block in 0..blocks.count() {
-            let error = prediction.error(blocks, &of_luma[block], block, prediction.ends[block]);
+        for (block, of_luma) in of_luma.iter().enumerate() {
+            let error = prediction.error(blocks, of_luma, block, prediction.ends[block]);
             // The mean of so many samples of noise has a variance of V / 64, and its square is more than 16 times that.
             if SAMPLES * (error.squares - error.variation) > LIGHT * error.variation {
                 changed += 1;

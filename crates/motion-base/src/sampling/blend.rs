@@ -55,8 +55,9 @@ fn copy_rows_of(
     rows: usize,
     length: usize,
 ) {
-    for (out, from) in out.chunks_mut(out_stride).zip(from.chunks(from_stride)).take(rows) {
-        out[..length].copy_from_slice(&from[..length]);
+    // Chunks of both would divide by the strides for each block.
+    for row in 0..rows {
+        out[row * out_stride..][..length].copy_from_slice(&from[row * from_stride..][..length]);
     }
 }
 

@@ -88,8 +88,8 @@ fn predict_pixels<const P: usize>(
             continue;
         }
         let row = |y: isize| reference.row(y.clamp(0, height as isize - 1) as usize);
-        for (above, out) in (above..).zip(out.chunks_mut(stride)).take(count) {
-            let out = &mut out[..length];
+        for index in 0..count {
+            let (above, out) = (above + index as isize, &mut out[index * stride..][..length]);
             if fraction.is_none() {
                 copy_run::<P>(row(above), left, out);
             } else {

@@ -72,6 +72,7 @@ impl Part {
 
     /// The numbers that its displacements, which are those of `parameters`, have in `window`; all of `window` if its rows
     /// have other displacements.
+    #[cfg(any(feature = "opencl", test))]
     pub(crate) fn displacements_in(&self, parameters: &Parameters, window: &Window) -> Range<usize> {
         let (all, count) = (parameters.window, window.candidates());
         let before = (i64::from(window.y0()) - i64::from(all.y0())) * all.columns() as i64;

@@ -121,6 +121,20 @@ impl Engine {
     }
 }
 
+/// A session of one device or of a list, with so many searches in flight.
+pub fn open_stream(
+    device: &DeviceSelector,
+    kernel: Kernel,
+    depth: usize,
+    grouping: Grouping,
+    parameters: &Parameters,
+) -> Result<session::Session, SetupError> {
+    // The CPU without OpenCL has kernels of its own.
+    let kernel = if *device == DeviceSelector::Native { Kernel::Auto } else { kernel };
+    let tuning = Tuning { depth: Some(depth), ..Tuning::default() };
+    Ok(backend::open(device, kernel, &tuning, grouping, parameters)?.0)
+}
+
 /// The devices with the name of `device`, which is the first of them.
 pub fn equals(device: &AvailableDevice) -> Vec<AvailableDevice> {
     let mut equals = backend::devices();

@@ -6,11 +6,13 @@ use std::time::{Duration, Instant};
 use motion_search::backend::{self, AvailableDevice, DeviceSelector, Grouping};
 use motion_search::estimator::{Parameters, Window};
 use motion_search::session::{self, Balance, Split};
-use motion_search::tuning::{Kernel, Tuning};
+use motion_search::tuning::Kernel;
 
 use crate::papers::chart::{Chart, Series, Shape};
 use crate::papers::frames::Scene;
-use crate::papers::measure::{Engine, RAN, Session, described, equals, median, milliseconds, spread};
+use crate::papers::measure::{
+    Engine, RAN, Session, described, equals, median, milliseconds, open_stream, spread,
+};
 use crate::papers::printed::{UTA_CPU_GPU, UTA_GPUS, UTA_SCALING, UTA_SIZES};
 use crate::papers::report::Report;
 use crate::papers::table::{Cell, Column, Table};
@@ -217,12 +219,8 @@ impl Pair<'_> {
     /// The cells of its columns.
     fn measure(&self, session: &Session<'_>, parameters: &Parameters) -> Result<Vec<Cell>, Box<dyn Error>> {
         let scene = Scene::moving(parameters.width, parameters.height);
-        let tuning = Tuning { depth: Some(1), ..Tuning::default() };
         let run = |device: &DeviceSelector, grouping| {
-            // The CPU without OpenCL has kernels of its own.
-            let kernel = if *device == DeviceSelector::Native { Kernel::Auto } else { self.kernel };
-            let mut opened = backend::open(device, kernel, &tuning, grouping, parameters)?.0;
-            settled(session, &mut opened, &scene)
+            settled(session, &mut open_stream(device, self.kernel, 1, grouping, parameters)?, &scene)
         };
         let (first, second) = (&session.device.selector, self.cpu);
         let alone = [run(first, Grouping::default())?.time, run(second, Grouping::default())?.time];

@@ -8,13 +8,13 @@ use std::error::Error;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use motion_search::backend::{self, DeviceSelector, Grouping};
-use motion_search::estimator::{Parameters, Window};
+use motion_search::backend::{DeviceSelector, Grouping};
+use motion_search::estimator::{Parameters, SetupError, Window};
 use motion_search::session::{self, Balance, Split};
-use motion_search::tuning::{Kernel, Tuning};
+use motion_search::tuning::Kernel;
 
 use crate::papers::frames::Scene;
-use crate::papers::measure::{RAN, Session, described, median, spread};
+use crate::papers::measure::{RAN, Session, described, median, open_stream, spread};
 use crate::papers::printed::{ZHANG_FOR_CPU, ZHANG_SEQUENCES};
 use crate::papers::report::Report;
 use crate::papers::several::{NO_CPU, cpu_beside};
@@ -67,11 +67,8 @@ impl Pair<'_> {
         device: &DeviceSelector,
         grouping: Grouping,
         parameters: &Parameters,
-    ) -> Result<session::Session, Box<dyn Error>> {
-        // The CPU without OpenCL has kernels of its own.
-        let kernel = if *device == DeviceSelector::Native { Kernel::Auto } else { self.kernel };
-        let tuning = Tuning { depth: Some(DEPTH), ..Tuning::default() };
-        Ok(backend::open(device, kernel, &tuning, grouping, parameters)?.0)
+    ) -> Result<session::Session, SetupError> {
+        open_stream(device, self.kernel, DEPTH, grouping, parameters)
     }
 
     /// Each alone, both by equation (7), and by the ways of the element.

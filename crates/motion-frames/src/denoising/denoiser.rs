@@ -275,7 +275,7 @@ impl Denoiser {
             lights: lights.collect(),
             averages: &averages[index.min(1)],
             columns: format.size.0.div_ceil(BLOCK),
-            steps: if index == 0 { (1, 1) } else { steps_of_chroma(format.samplings[index]) },
+            steps: steps_of_chroma(format.samplings[index]),
             out,
         };
         let depth = format.samples.depth();

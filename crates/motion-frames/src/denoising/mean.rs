@@ -35,7 +35,7 @@ pub(super) struct Average {
 pub(super) struct PlaneMean<'a, 'b> {
     pub instructions: Instructions,
     pub plane: &'a FrameView<'a>,
-    /// Positions in it on each axis, for each quarter of a luma sample.
+    /// Positions in it on each axis, for each quarter of a luma sample, if it is one of chroma.
     pub steps: (i32, i32),
     pub others: Vec<FrameView<'a>>,
     /// The ends of the vectors in them.
@@ -49,7 +49,7 @@ pub(super) struct PlaneMean<'a, 'b> {
 }
 
 impl PlaneMean<'_, '_> {
-    /// Writes it. `sources` are the planes of the other frames, `stripes` the same in stripes if blocks fill these; a pixel
+    /// Writes chroma. `sources` are the planes of the other frames, `stripes` the same in stripes if blocks fill these; a pixel
     /// has so many samples, a block `W` x `H`.
     pub fn write<S, const W: usize, const H: usize>(
         self,
@@ -59,49 +59,31 @@ impl PlaneMean<'_, '_> {
     ) where
         S: CellSource<W, H>,
     {
-        let Self { instructions, plane, steps, ends, lights, averages, columns, out, .. } = self;
+        let Self { instructions, plane, steps, ends, averages, columns, out, .. } = self;
         let (format, width, stride) = (plane.format(), plane.width(), out.stride());
         each_band(out.bytes_mut(), stride * H, &|row, bytes| {
             let out = BandMut { bytes, stride, width, format };
             let averages = &averages[row * columns..][..columns];
-            let lights = &lights[..];
-            let mean = MeanOfBlocks::<S, W, H> {
-                plane: PixelPlane { view: *plane, pixel },
-                steps,
-                sources,
-                stripes,
-                ends,
-                lights,
-                averages,
-                row,
-            };
+            let plane = PixelPlane { view: *plane, pixel };
+            let mean = MeanOfBlocks::<S, W, H> { plane, steps, sources, stripes, ends, averages, row };
             S::run(instructions, RowOfMeans { mean, out });
         });
     }
-}
 
-impl PlaneMean<'_, '_> {
     /// Writes luma, whose blocks overlap. `sources` are that of the other frames.
     pub fn write_luma<S: CellSource<BLOCK, BLOCK>>(self, sources: &[S]) {
-        let Self { instructions, plane, steps, ends, lights, averages, columns, out, .. } = self;
+        let Self { instructions, plane, ends, lights, averages, columns, out, .. } = self;
         let (format, width, stride) = (plane.format(), plane.width(), out.stride());
+        let (plane, lights) = (PixelPlane { view: *plane, pixel: 1 }, &lights[..]);
         let bytes = out.bytes_mut();
         // The first row of cells has half as many rows as the others.
         let (first, rest) = bytes.split_at_mut((BLOCK / 2 * stride).min(bytes.len()));
-        let lights = &lights[..];
         let write = |row: usize, bytes: &mut [u8]| {
-            let mean = MeanOfBlocks::<S, BLOCK, BLOCK> {
-                plane: PixelPlane { view: *plane, pixel: 1 },
-                steps,
-                sources,
-                stripes: None,
-                ends,
-                lights,
-                averages,
-                row,
-            };
             let out = BandMut { bytes, stride, width, format };
-            S::run(instructions, OverlappedMeans { mean, columns, out });
+            S::run(
+                instructions,
+                OverlappedMeans { plane, sources, ends, lights, averages, columns, row, out },
+            );
         };
         write(0, first);
         each_band(rest, stride * BLOCK, &|row, bytes| write(row + 1, bytes));
@@ -121,7 +103,7 @@ impl<'a> ChromaWork<'a> for PlaneMean<'a, '_> {
     }
 }
 
-/// Averages a row of blocks of `W` x `H` samples.
+/// Averages a row of blocks of chroma, of `W` x `H` samples.
 struct MeanOfBlocks<'a, S, const W: usize, const H: usize> {
     plane: PixelPlane<'a>,
     steps: (i32, i32),
@@ -130,7 +112,6 @@ struct MeanOfBlocks<'a, S, const W: usize, const H: usize> {
     /// The same, if blocks are averaged in stripes.
     stripes: Option<&'a [Stripes<'a, H>]>,
     ends: &'a [VectorEnds],
-    lights: &'a [Option<ReferenceErrors<'a, LumaError>>],
     averages: &'a [Average],
     row: usize,
 }
@@ -159,12 +140,7 @@ impl<S: CellSource<W, H>, const W: usize, const H: usize> MeanOfBlocks<'_, S, W,
             if averages.iter().all(|average| average.weights[index + 1] == 0) {
                 continue;
             }
-            let mut predicted = source.cell(engine, self.position(&self.ends[index], column));
-            // In luma, whose cells are blocks.
-            if let Some(errors) = self.lights[index] {
-                let brighter = errors.of(self.row * self.averages.len() + column).brighter;
-                predicted = predicted.brighter(brighter, self.plane.view.format().peak());
-            }
+            let predicted = source.cell(engine, self.position(&self.ends[index], column));
             let weights =
                 of_samples::<E, T::Cell<E>, V, H>(engine, averages, |average| average.weights[index + 1]);
             sum = sum.plus(predicted.times(weights));
@@ -224,12 +200,18 @@ impl<E: InstructionSet, S: CellSource<W, H>, const W: usize, const H: usize> Wor
     }
 }
 
-/// A row of cells of luma between the centres of blocks, with `columns` blocks in each row of these, and where their mean is
-/// written.
+/// A row of cells of luma between the centres of blocks, and where their mean is written.
 struct OverlappedMeans<'a, S> {
-    /// Its row is that of the blocks below the cells' middle.
-    mean: MeanOfBlocks<'a, S, BLOCK, BLOCK>,
+    plane: PixelPlane<'a>,
+    /// The samples of the other frames.
+    sources: &'a [S],
+    ends: &'a [VectorEnds],
+    lights: &'a [Option<ReferenceErrors<'a, LumaError>>],
+    averages: &'a [Average],
+    /// Blocks of a row.
     columns: usize,
+    /// That of the blocks below the cells' middle.
+    row: usize,
     out: BandMut<'a>,
 }
 
@@ -243,19 +225,18 @@ impl<S: CellSource<BLOCK, BLOCK>> OverlappedMeans<'_, S> {
         (column, row): (usize, usize),
         origin: (i32, i32),
     ) -> S::Cell<E> {
-        let MeanOfBlocks { plane, sources, ends, lights, averages, .. } = self.mean;
         let block = row * self.columns + column;
-        let weights = &averages[block].weights;
+        let weights = &self.averages[block].weights;
+        let beside = (origin.0 - (BLOCK * column) as i32, origin.1 - (BLOCK * row) as i32);
         let mut sum = samples.times(S::Cell::<E>::all(engine, weights[0]));
-        for (index, source) in sources.iter().enumerate() {
+        for (index, source) in self.sources.iter().enumerate() {
             if weights[index + 1] == 0 {
                 continue;
             }
-            let (x, y) = ends[index].position(column, row);
-            let beside = (origin.0 - (BLOCK * column) as i32, origin.1 - (BLOCK * row) as i32);
+            let (x, y) = self.ends[index].position(column, row);
             let mut predicted = source.cell(engine, (x + 4 * beside.0, y + 4 * beside.1));
-            if let Some(errors) = lights[index] {
-                predicted = predicted.brighter(errors.of(block).brighter, plane.view.format().peak());
+            if let Some(errors) = self.lights[index] {
+                predicted = predicted.brighter(errors.of(block).brighter, self.plane.view.format().peak());
             }
             sum = sum.plus(predicted.times(S::Cell::<E>::all(engine, weights[index + 1])));
         }
@@ -269,7 +250,7 @@ impl<S: CellSource<BLOCK, BLOCK>> OverlappedMeans<'_, S> {
         engine: E,
         blocks: [usize; 4],
     ) -> <S::Cell<E> as PlaneCell<E, BLOCK, BLOCK>>::Numbers {
-        let changes = blocks.map(|block| self.mean.averages[block].change.min(S::Cell::<E>::UNLIMITED));
+        let changes = blocks.map(|block| self.averages[block].change.min(S::Cell::<E>::UNLIMITED));
         if changes == [changes[0]; 4] {
             return S::Cell::<E>::all(engine, changes[0]);
         }
@@ -282,8 +263,8 @@ impl<S: CellSource<BLOCK, BLOCK>> OverlappedMeans<'_, S> {
 impl<E: InstructionSet, S: CellSource<BLOCK, BLOCK>> Work<E> for OverlappedMeans<'_, S> {
     #[inline(always)]
     fn run(mut self, engine: E) {
-        let MeanOfBlocks { plane, sources, ends, averages, row, .. } = self.mean;
-        let (columns, half) = (self.columns, (BLOCK / 2) as i32);
+        let Self { plane, sources, ends, averages, columns, row, .. } = self;
+        let half = (BLOCK / 2) as i32;
         let windows = S::Cell::<E>::windows(engine, &windows(1));
         let rows = [row.saturating_sub(1), row.min(averages.len() / columns - 1)];
         let y = (BLOCK * row) as i32 - half;

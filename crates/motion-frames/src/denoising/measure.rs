@@ -90,6 +90,20 @@ impl LumaRow<'_> {
     }
 }
 
+/// The error of a block, with its samples and as many columns and rows of them as are in the frame, predicted from `position` in
+/// `source`.
+#[inline(always)]
+pub(super) fn luma_error<E: InstructionSet, S: CellSource<BLOCK, BLOCK>>(
+    engine: E,
+    (block, samples, inside): (&LumaBlock, S::Cell<E>, (usize, usize)),
+    source: &S,
+    position: (i32, i32),
+) -> LumaError {
+    let [squares, predicted] = samples.error_and_sum(source.cell(engine, position), inside);
+    let (x, y) = ((position.0 & 3) as usize, (position.1 & 3) as usize);
+    LumaError::new(block, squares, predicted, NOISE_GAINS[y][x])
+}
+
 /// Measures the prediction of a row of blocks of luma.
 struct LumaErrors<'a, 'e, S> {
     of: LumaRow<'a>,
@@ -110,11 +124,8 @@ impl<S: CellSource<BLOCK, BLOCK>, E: InstructionSet> Work<E> for LumaErrors<'_, 
             }
             let x = column * BLOCK;
             let samples = S::Cell::<E>::read(engine, &pixels, (x as i32, y as i32));
-            let position = ends.position(column, row);
             let inside = (BLOCK.min(plane.width() - x), rows);
-            let [squares, predicted] = samples.error_and_sum(source.cell(engine, position), inside);
-            let (x, y) = ((position.0 & 3) as usize, (position.1 & 3) as usize);
-            let error = LumaError::new(block, squares, predicted, NOISE_GAINS[y][x]);
+            let error = luma_error(engine, (block, samples, inside), source, ends.position(column, row));
             *of_other_light += usize::from(error.is_of_other_light());
             *errors.of_column(column) = error;
         }

@@ -129,7 +129,7 @@ fn mean(blocks: &Blocks<'_>, plane: usize, predictions: &[Prediction], averages:
         let sample = u64::from(view.sample(x, y));
         let mut sum = weights[0] * sample;
         for (prediction, weight) in predictions.iter().zip(&weights[1..]) {
-            sum += weight * u64::from(prediction.planes[plane].view().sample(x, y));
+            sum += weight * u64::from(prediction.chroma_planes[plane - 1].view().sample(x, y));
         }
         ((sum + 128) / 256).clamp(sample.saturating_sub(*most), sample + most) as u16
     })

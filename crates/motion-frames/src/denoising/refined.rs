@@ -4,8 +4,9 @@
 
 use super::errors::ReferenceErrorsMut;
 use super::map::BlockNoise;
+use super::measure::luma_error;
 use super::noise::{LumaBlock, LumaError};
-use super::rules::{BLOCK, FoundVectors, NOISE_GAINS, end};
+use super::rules::{BLOCK, FoundVectors, end};
 use crate::interpolation::{CellSource, PixelPlane, PlaneCell};
 use motion_base::FrameView;
 use motion_base::simd::{InstructionSet, Instructions, Work};
@@ -62,9 +63,7 @@ impl<S: CellSource<BLOCK, BLOCK>, E: InstructionSet> Work<E> for Refining<'_, '_
             let own = *vector;
             for other in found.beside(column, row).into_iter().flatten().filter(|other| *other != own) {
                 let position = end((column, row), other);
-                let [squares, predicted] = samples.error_and_sum(source.cell(engine, position), inside);
-                let gain = NOISE_GAINS[(position.1 & 3) as usize][(position.0 & 3) as usize];
-                let of_other = LumaError::new(block, squares, predicted, gain);
+                let of_other = luma_error(engine, (block, samples, inside), source, position);
                 if of_other.difference(flickers) < error.difference(flickers) {
                     *error = of_other;
                     *vector = other;

@@ -47,8 +47,8 @@ pub(super) struct Prediction {
     found: Vec<(i32, i32)>,
     /// For each block the place of its first sample in the other frame, in quarter samples.
     ends: Vec<(i32, i32)>,
-    /// Of chroma, behind a place for luma.
-    pub planes: Vec<Frame>,
+    /// The planes behind luma, which is predicted where it is averaged.
+    pub chroma_planes: Vec<Frame>,
     pub luma: Vec<DefinedLumaError>,
     pub chroma: Vec<DefinedChromaError>,
     /// Whether light flickers between both frames.
@@ -69,7 +69,7 @@ impl Prediction {
             between: Interpolated::new(&reference.planes[0]),
             ends: found.clone(),
             found,
-            planes: Vec::new(),
+            chroma_planes: Vec::new(),
             luma: Vec::new(),
             chroma: Vec::new(),
             flickers: false,
@@ -90,15 +90,14 @@ impl Prediction {
 
     /// Predicts the planes of chroma, and measures their errors.
     fn predict_chroma(&mut self, blocks: &Blocks<'_>, reference: &Reference<'_>) {
-        // Luma is predicted where it is averaged.
-        self.planes = vec![Frame::from_fn(1, 1, |_, _| 0)];
+        self.chroma_planes.clear();
         for plane in 1..blocks.planes.len() {
-            self.planes.push(predict_chroma(blocks, &self.ends, plane, &reference.planes[plane]));
+            self.chroma_planes.push(predict_chroma(blocks, &self.ends, plane, &reference.planes[plane]));
         }
         self.chroma.clear();
         if blocks.has_chroma() {
             for (block, &end) in self.ends.iter().enumerate() {
-                self.chroma.push(chroma_error(blocks, block, &self.planes, end));
+                self.chroma.push(chroma_error(blocks, block, &self.chroma_planes, end));
             }
         }
     }
@@ -254,7 +253,7 @@ fn chroma_error(
     let mut squares = 0;
     for (plane, component) in blocks.chroma_components() {
         for (x, y) in blocks.places(plane, component, block) {
-            let predicted = predicted[plane].view().sample(x, y);
+            let predicted = predicted[plane - 1].view().sample(x, y);
             squares += u64::from(blocks.planes[plane].sample(x, y).abs_diff(predicted)).pow(2);
         }
     }

@@ -57,13 +57,17 @@ impl Device for Paced {
     }
 }
 
+/// What a device of rate 1 takes for a whole frame: many times what a busy machine wakes a thread up too late, as whoever
+/// balances devices by measured times takes that for their work.
+const WHOLE: Duration = Duration::from_millis(20);
+
 /// The second device's mean share of 60 frames after its share has settled, and the time of a frame.
 fn settled(rates: [f64; 2], split: Split, balance: Balance, depth: usize) -> (f64, Duration) {
     let parameters = Parameters::new(64, 16 * 40, 16, Window::symmetric(1, 1).unwrap());
     let device = |rate: f64| {
         let native = Native::new(parameters.clone()).unwrap().with_depth(depth).unwrap();
         let info = DeviceInfo { can_fail: true, ..native.info().clone() };
-        let whole = Duration::from_secs_f64(4e-3 / rate);
+        let whole = WHOLE.div_f64(rate);
         let device: Box<dyn Device> = Box::new(Paced { info, whole, ends: VecDeque::new(), native });
         WeightedDevice::from(device)
     };

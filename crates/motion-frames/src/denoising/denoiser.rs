@@ -23,7 +23,7 @@ use motion_base::{Frame, FrameView, NATIVE, SetupError};
 use motion_search::scenes::SearchFrames;
 
 /// How often frames may be halved for the search: vectors are in 1/32 sample of the search frame.
-const MOST_HALVINGS: u32 = 5;
+pub(crate) const MOST_HALVINGS: u32 = 5;
 
 /// What is known of the blocks of luma, or of those of chroma, and the errors of their predictions.
 struct MeasuredBlocks<B, E> {
@@ -136,6 +136,11 @@ impl Denoiser {
         })
     }
 
+    /// What the frames are.
+    pub(super) fn format(&self) -> &FrameFormat {
+        &self.format
+    }
+
     /// Loads the frame with the plane `luma`. Returns the frame that is searched in its place, with
     /// [`search_parameters`](super::search_parameters), and where its luma is until as many others are loaded as may be.
     ///
@@ -153,6 +158,11 @@ impl Denoiser {
         });
         *next = if slot.0 + 1 < points.len() { slot.0 + 1 } else { 0 };
         Ok((search_frame, slot))
+    }
+
+    /// Goes on with the `noise` of a stream of such frames.
+    pub fn set_noise(&mut self, noise: NoiseMap) {
+        self.noise = noise;
     }
 
     /// Forgets the noise of the frames up to now: the next one is of another stream.

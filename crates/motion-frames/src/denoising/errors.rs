@@ -28,7 +28,7 @@ impl<T: Copy + Default + Send + Sync> Errors<T> {
 
     /// Those of predictions from one of the other frames.
     pub fn of_reference(&self, reference: usize) -> ReferenceErrors<'_, T> {
-        ReferenceErrors { errors: self, reference }
+        ReferenceErrors { errors: &self.errors, first: reference, step: self.references, halvings: 0 }
     }
 
     /// Those of rows of so many blocks.
@@ -40,15 +40,25 @@ impl<T: Copy + Default + Send + Sync> Errors<T> {
 
 /// The errors of the predictions of all blocks from one frame.
 #[derive(Clone, Copy)]
-pub(super) struct ReferenceErrors<'a, T> {
-    errors: &'a Errors<T>,
-    reference: usize,
+pub(crate) struct ReferenceErrors<'a, T> {
+    errors: &'a [T],
+    first: usize,
+    /// From the error of one block to that of the next.
+    step: usize,
+    /// Only blocks whose numbers are multiples of `2^halvings` have one.
+    halvings: u32,
 }
 
 impl<'a, T> ReferenceErrors<'a, T> {
+    /// The errors of every `2^halvings`th block, beside each other.
+    #[cfg(feature = "opencl")]
+    pub fn of_asked(errors: &'a [T], halvings: u32) -> Self {
+        Self { errors, first: 0, step: 1, halvings }
+    }
+
     #[inline(always)]
     pub fn of(self, block: usize) -> &'a T {
-        &self.errors.errors[block * self.errors.references + self.reference]
+        &self.errors[(block >> self.halvings) * self.step + self.first]
     }
 }
 

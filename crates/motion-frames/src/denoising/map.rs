@@ -1,5 +1,6 @@
 //! The noise of a stream: how much there is where, and at which brightness.
 
+use bytemuck::NoUninit;
 use rayon::prelude::*;
 
 use super::areas::Areas;
@@ -24,7 +25,8 @@ fn is_coding([luma, chroma]: [u64; 2], depth: u32) -> bool {
 }
 
 /// The noise of a block of 8 x 8 luma samples: 64 times its variance.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, NoUninit, PartialEq, Eq)]
+#[repr(C)]
 pub struct BlockNoise {
     /// That of luma.
     pub luma: u64,
@@ -33,7 +35,7 @@ pub struct BlockNoise {
 }
 
 /// The errors of a frame's prediction from the frame before or after it.
-pub(super) struct Evidence<'a> {
+pub(crate) struct Evidence<'a> {
     /// Whether it is the frame before.
     pub is_previous: bool,
     /// Whether light flickers between them.
@@ -44,7 +46,7 @@ pub(super) struct Evidence<'a> {
 
 impl<'a> Evidence<'a> {
     /// That of the `references` that are beside the frame, by whether light flickers, and the errors.
-    pub fn of(
+    pub(super) fn of(
         references: &[Reference<'_>],
         lights: &[bool],
         luma: &'a Errors<LumaError>,
@@ -64,7 +66,7 @@ impl<'a> Evidence<'a> {
 /// Memory that is used for all frames: the shade of each block, and what luma and chroma tell in comparison with the
 /// frames before and after.
 #[derive(Default)]
-pub(super) struct NoiseMemory {
+pub(crate) struct NoiseMemory {
     shades: Vec<u8>,
     luma: [Told; 2],
     chroma: [Told; 2],
@@ -117,7 +119,7 @@ impl NoiseMap {
     /// # Errors
     /// [`SetupError::FrameSize`] if they are empty or too large; [`SetupError::Memory`] if there is too little.
     ///
-    pub(super) fn new(size: (usize, usize), depth: u32) -> Result<Self, SetupError> {
+    pub(crate) fn new(size: (usize, usize), depth: u32) -> Result<Self, SetupError> {
         Parameters::check_frame_size(size)?;
         let areas = Areas::of_frame(size);
         let [luma, chroma] = [Followed::new(areas)?, Followed::new(areas)?];
@@ -126,7 +128,7 @@ impl NoiseMap {
     }
 
     /// Sets whether the noise of the frames from now on is measured, or known.
-    pub(super) fn set_level(&mut self, level: NoiseLevel) {
+    pub(crate) fn set_level(&mut self, level: NoiseLevel) {
         self.level = level;
     }
 
@@ -145,7 +147,7 @@ impl NoiseMap {
     }
 
     /// Forgets the noise of the frames up to now.
-    pub(super) fn restart(&mut self) {
+    pub(crate) fn restart(&mut self) {
         self.luma.restart();
         self.chroma.restart();
         self.lost = [0; 2];
@@ -189,13 +191,13 @@ impl NoiseMap {
     }
 
     /// Whether chroma has noise.
-    pub(super) fn has_chroma(&self) -> bool {
+    pub(crate) fn has_chroma(&self) -> bool {
         self.blocks.iter().any(|noise| noise.chroma > 0)
     }
 
     /// Follows the noise to a frame of the blocks `luma` and, of the same number or none, `chroma`. There are at most two
     /// frames of evidence.
-    pub(super) fn follow(
+    pub(crate) fn follow(
         &mut self,
         luma: &[LumaBlock],
         chroma: &[ChromaBlock],
@@ -264,6 +266,33 @@ impl NoiseMap {
             let are_flat = luma.variation == 0 && chroma.variation == 0;
             noise.chroma = if (shade == 0 || has_bars) && are_flat { 0 } else { worthwhile(known) };
         });
+    }
+}
+
+/// What the noise of the next frame follows.
+#[cfg(feature = "opencl")]
+#[derive(Default)]
+pub(crate) struct NoiseHistory {
+    areas: [Vec<ShadeNoise>; 2],
+    lost: [usize; 2],
+}
+
+#[cfg(feature = "opencl")]
+impl NoiseMap {
+    /// Writes down what the noise of the next frame follows.
+    pub(crate) fn note(&self, history: &mut NoiseHistory) {
+        for (noted, followed) in history.areas.iter_mut().zip([&self.luma, &self.chroma]) {
+            noted.clone_from(&followed.areas);
+        }
+        history.lost = self.lost;
+    }
+
+    /// Forgets the frames since `history` was noted.
+    pub(crate) fn go_back(&mut self, history: &NoiseHistory) {
+        for (followed, noted) in [&mut self.luma, &mut self.chroma].into_iter().zip(&history.areas) {
+            followed.areas.clone_from(noted);
+        }
+        self.lost = history.lost;
     }
 }
 

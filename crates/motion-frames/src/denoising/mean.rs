@@ -25,7 +25,8 @@ pub(super) fn steps_of_chroma(sampling: Sampling) -> (i32, i32) {
 
 /// How a block is averaged.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Average {
+#[repr(C)]
+pub(crate) struct Average {
     pub weights: BlockWeights,
     /// The most by which samples change.
     pub change: u16,

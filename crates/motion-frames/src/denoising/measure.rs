@@ -456,7 +456,7 @@ impl<E: InstructionSet, S: CellSource<W, H>, const W: usize, const H: usize> Wor
             // Blocks of a stripe have the same vector: they are as far between samples.
             let position = self.position(first);
             let stripe = self.stripe(engine, first, position);
-            let (gain, fraction) = (chroma_gain(position), ((position.0 & 7) as u8, (position.1 & 7) as u8));
+            let (gain, fraction) = (chroma_gain(position), [(position.0 & 7) as u8, (position.1 & 7) as u8]);
             for (index, column) in blocks.enumerate() {
                 let squares = match &stripe {
                     Some(squares) => squares[index * W / 2..][..W / 2].iter().sum::<u32>().into(),

@@ -3,12 +3,15 @@
 //! `docs/denoising.md` has the definition and derives the weights, and [`oracle`] says it in plain loops. [`Denoiser`]
 //! makes the same frames faster.
 //!
+//! [`FrameDenoiser`] is what makes them, on the CPU or on a device.
+//!
 //! The motion comes from the search frames and the search of [`interpolation`](crate::interpolation): a field of the
 //! frame in each of the others, whatever device has found it.
 
 mod areas;
 mod denoiser;
 mod errors;
+mod frame_denoiser;
 mod limits;
 mod map;
 mod mean;
@@ -23,6 +26,21 @@ mod told;
 mod weights;
 
 pub use denoiser::Denoiser;
+#[cfg(feature = "opencl")]
+pub(crate) use denoiser::MOST_HALVINGS;
+#[cfg(feature = "opencl")]
+pub(crate) use errors::ReferenceErrors;
+pub use frame_denoiser::{DenoisingError, FrameDenoiser, LoadedFrame, ReferenceFrame};
 pub use map::{BlockNoise, NoiseMap};
+#[cfg(feature = "opencl")]
+pub(crate) use map::{Evidence, NoiseHistory, NoiseMemory};
+#[cfg(feature = "opencl")]
+pub(crate) use mean::Average;
+#[cfg(feature = "opencl")]
+pub(crate) use noise::{ChromaBlock, ChromaError, LumaBlock, LumaError, flickers};
 pub use reference::{LumaSlot, Reference};
 pub use rules::{MOST_REFERENCES, NoiseLevel, NoiseLevelError, Strength, search_parameters};
+#[cfg(feature = "opencl")]
+pub(crate) use rules::{constants_for_kernels, halvings, quarters};
+#[cfg(feature = "opencl")]
+pub(crate) use told::are_halved;

@@ -2,10 +2,12 @@
 
 use super::limits::{CLIPPED, EVEN, FOUND, LEAST, LEFT, LIGHT, LOSS, MORE_TEXTURE, TEXTURE};
 use super::rules::SAMPLES;
+use bytemuck::AnyBitPattern;
 
 /// What the samples of luma are in a block.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct LumaBlock {
+#[derive(AnyBitPattern, Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub(crate) struct LumaBlock {
     samples: u32,
     sum: u32,
     /// The squared differences from the mean.
@@ -15,8 +17,9 @@ pub(super) struct LumaBlock {
 }
 
 /// What the samples of all planes of chroma are in a block.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct ChromaBlock {
+#[derive(AnyBitPattern, Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub(crate) struct ChromaBlock {
     pub samples: u64,
     /// The squared differences from the mean of each component.
     pub variation: u64,
@@ -25,8 +28,9 @@ pub(super) struct ChromaBlock {
 
 /// Sums over the samples of a block, of products of their second differences: those along rows, along columns, and of
 /// both. Linear interpolation loses these.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Bends {
+#[derive(AnyBitPattern, Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub(crate) struct Bends {
     pub along: u64,
     pub down: u64,
     pub both: i64,
@@ -36,7 +40,7 @@ impl Bends {
     /// The squared error of linear interpolation at these eighths between samples.
     ///
     /// At `f` between two samples it is half of `f (1 - f)` times the second difference on that axis.
-    fn lost(&self, fraction: (u8, u8)) -> u64 {
+    fn lost(&self, fraction: [u8; 2]) -> u64 {
         let [x, y] = lost_parts(fraction);
         let squares = x * x * self.along + y * y * self.down;
         squares.saturating_add_signed(2 * (x * y) as i64 * self.both) / (128 * 128)
@@ -45,14 +49,14 @@ impl Bends {
 
 /// What linear interpolation seems to lose of white noise of variance 256: the noise has second differences of variance 6,
 /// and the product of both has a mean of 4.
-fn lost_of_noise(fraction: (u8, u8)) -> u64 {
+fn lost_of_noise(fraction: [u8; 2]) -> u64 {
     let [x, y] = lost_parts(fraction);
     (6 * (x * x + y * y) + 8 * x * y) / 64
 }
 
 /// Half of `f (1 - f)` on each axis, in 128ths.
-fn lost_parts((x, y): (u8, u8)) -> [u64; 2] {
-    [x, y].map(|eighths| u64::from(eighths * (8 - eighths)))
+fn lost_parts(fraction: [u8; 2]) -> [u64; 2] {
+    fraction.map(|eighths| u64::from(eighths * (8 - eighths)))
 }
 
 /// `total / samples`. Whole blocks have a power of two of them: a shift takes less time than a division.
@@ -135,8 +139,9 @@ pub(super) fn least_noise(depth: u32) -> u64 {
 }
 
 /// The difference of a block of luma and its prediction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct LumaError {
+#[derive(AnyBitPattern, Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub(crate) struct LumaError {
     /// The sum of squared differences.
     pub sum: u64,
     /// The same without the difference of the means.
@@ -186,19 +191,20 @@ impl LumaError {
 }
 
 /// The difference of a block of chroma and its prediction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct ChromaError {
+#[derive(AnyBitPattern, Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub(crate) struct ChromaError {
     /// The sum of squared differences.
     pub sum: u64,
     /// How much of a sample's noise the prediction has, in 256ths.
     pub gain: u16,
     /// The place of the predicted samples between those of the other frame, in eighths.
-    pub fraction: (u8, u8),
+    pub fraction: [u8; 2],
 }
 
 impl ChromaError {
     /// Adds a plane by the squared differences.
-    pub fn add(&mut self, squares: u64, gain: u16, fraction: (u8, u8)) {
+    pub fn add(&mut self, squares: u64, gain: u16, fraction: [u8; 2]) {
         *self = Self { sum: self.sum + squares, gain, fraction };
     }
 
@@ -214,7 +220,7 @@ impl ChromaError {
 }
 
 /// Whether light flickers: the brightness has changed in so many of the blocks, which is most of them.
-pub(super) fn flickers(changed: usize, blocks: usize) -> bool {
+pub(crate) fn flickers(changed: usize, blocks: usize) -> bool {
     2 * changed > blocks
 }
 

@@ -2,9 +2,9 @@
 
 use motion_base::{FrameView, MotionVector};
 
-/// Where a [`Denoiser`](super::Denoiser) keeps the luma of a frame that it has loaded.
+/// Where a [`Denoiser`](super::Denoiser) keeps the luma of a frame that it has loaded, or a device all planes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LumaSlot(pub(super) usize);
+pub struct LumaSlot(pub(crate) usize);
 
 /// A frame that another one is averaged with.
 #[derive(Clone, Copy)]

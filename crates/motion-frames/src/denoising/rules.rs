@@ -27,9 +27,13 @@ pub(super) const NOISE_GAINS: [[u16; 4]; 4] =
 
 /// How much noise is taken out: what the variance of the estimated noise is multiplied with, in 64ths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Strength(pub(super) u32);
+pub struct Strength(pub(crate) u32);
 
 impl Strength {
+    /// As much as there is.
+    #[cfg(feature = "opencl")]
+    pub(crate) const ONE: Self = Self(64);
+
     /// The strength nearest to `factor`, from 0 to 16.
     pub fn new(factor: f64) -> Self {
         Self((factor.clamp(0.0, 16.0) * 64.0).round() as u32)
@@ -58,6 +62,10 @@ impl NoiseLevel {
     /// The noise is measured in each frame.
     pub const MEASURED: Self = Self(None);
 
+    /// Noise of one level.
+    #[cfg(feature = "opencl")]
+    pub(crate) const ONE: Self = Self(Some(256));
+
     /// The largest standard deviation.
     pub const MOST: f64 = 64.0;
 
@@ -83,7 +91,7 @@ impl NoiseLevel {
 pub(super) const SEARCHED_SAMPLES: usize = 1 << 17;
 
 /// How often frames of this size are halved for the search.
-pub(super) fn halvings(size: (usize, usize)) -> u32 {
+pub(crate) fn halvings(size: (usize, usize)) -> u32 {
     scenes::halvings_to(size, SEARCHED_SAMPLES)
 }
 
@@ -108,6 +116,28 @@ pub(super) fn field(size: (usize, usize), vectors: &[MotionVector]) -> Result<Fi
     let halvings = halvings(size);
     let side = interpolation::BLOCK << halvings;
     Ok(Field::new(size, (side, side), vectors)?.with_scale(32 >> halvings))
+}
+
+/// The vectors of that field in quarter luma samples.
+///
+/// # Errors
+/// As [`field`].
+pub(crate) fn quarters(
+    size: (usize, usize),
+    vectors: &[MotionVector],
+) -> Result<impl Iterator<Item = (i32, i32)>, CompensationError> {
+    let field = field(size, vectors)?;
+    Ok(vectors.iter().map(move |&vector| field.quarters(vector)))
+}
+
+/// Definitions of the constants of `kernels/denoising.cl`.
+#[cfg(feature = "opencl")]
+pub(crate) fn constants_for_kernels() -> String {
+    let gains = NOISE_GAINS.as_flattened().iter().map(u16::to_string).collect::<Vec<_>>().join(", ");
+    format!(
+        "#define MOST_REFERENCES {MOST_REFERENCES}\n#define LIGHT {}\n#define NOISE_GAINS {gains}\n",
+        super::limits::LIGHT
+    )
 }
 
 /// Where the vectors of the blocks of a frame lead to.
@@ -151,11 +181,11 @@ impl VectorEnds {
     /// # Errors
     /// As [`field`].
     pub fn set(&mut self, size: (usize, usize), vectors: &[MotionVector]) -> Result<(), CompensationError> {
-        let field = field(size, vectors)?;
+        let quarters = quarters(size, vectors)?;
         self.are_refined = false;
         let Self { found, vectors: of_blocks, columns, .. } = self;
-        for (found, &vector) in found.vectors.iter_mut().zip(vectors) {
-            *found = field.quarters(vector);
+        for (found, vector) in found.vectors.iter_mut().zip(quarters) {
+            *found = vector;
         }
         for (row, of_row) in of_blocks.chunks_exact_mut(*columns).enumerate() {
             let found_of_row = found.vectors.chunks_exact(found.columns).nth(row >> found.halvings);

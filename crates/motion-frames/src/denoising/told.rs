@@ -14,7 +14,7 @@ use motion_base::SetupError;
 use motion_base::memory;
 
 /// Whether every second one of so many blocks is asked, as they are enough.
-fn are_halved(blocks: usize) -> bool {
+pub(crate) fn are_halved(blocks: usize) -> bool {
     blocks > MOST_ASKED
 }
 

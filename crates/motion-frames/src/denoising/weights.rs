@@ -70,12 +70,25 @@ pub(super) fn most_change(noise: u64) -> u16 {
 /// `gain_of_difference`, in 256ths. What noise does not make of the difference counts `TIMES`.
 ///
 /// All numbers are whole; a division takes a third of the time of one of integers. Rounded down it is exact if the dividend
-/// is below 2^51, as it is with samples of at most 12 bits; else it may be rounded up.
+/// is below 2^51, as it is with samples of at most 12 bits.
 fn share<const TIMES: u8>(noise: f64, gain: u16, gain_of_difference: u16, difference: u64) -> f64 {
+    if noise >= MOST_OF_DOUBLES {
+        return share_of_integers(noise as u64, [gain, gain_of_difference], difference, TIMES.into()) as f64;
+    }
     let of_noise = (256.0 + f64::from(gain_of_difference)) * noise;
     // Signed integers are converted in one instruction.
     let mismatch = (256.0 * difference as i64 as f64 - of_noise).max(0.0);
     256.0 * 256.0 * noise / (f64::from(gain) * noise + f64::from(TIMES) * mismatch).max(1.0)
+}
+
+/// From this noise on dividends of [`share`] are 2^51 or more.
+const MOST_OF_DOUBLES: f64 = (1_u64 << 35) as f64;
+
+/// As [`share`], by integers.
+#[cold]
+fn share_of_integers(noise: u64, [gain, of_difference]: [u16; 2], difference: u64, times: u64) -> u64 {
+    let mismatch = (256 * difference).saturating_sub((256 + u64::from(of_difference)) * noise);
+    65_536 * noise / (u64::from(gain) * noise + times * mismatch).max(1)
 }
 
 /// Weights with the sum [`WEIGHTS`] of a frame and of others with these shares.
@@ -100,9 +113,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_below_2_to_51_and_weights_are_those_of_integers() {
-        let noises = (0..35).flat_map(|bits| [1_u64 << bits, (1 << bits) + 1, (3 << bits) / 2 - 1]);
-        for noise in noises.filter(|noise| (1..1 << 35).contains(noise)) {
+    fn shares_and_weights_are_those_of_integers() {
+        let noises = (0..44).flat_map(|bits| [1_u64 << bits, (1 << bits) + 1, (3 << bits) / 2 - 1]);
+        for noise in noises.filter(|noise| *noise > 0) {
             for (gain, of_difference) in [(256, 256), (164, 213), (81, 256), (4, 156)] {
                 let [noise_of_both, part] = [(256 + of_difference) * noise, gain * noise];
                 // Differences for which the quotient is whole, or nearly.

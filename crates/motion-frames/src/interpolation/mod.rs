@@ -51,7 +51,7 @@ pub use rules::search_parameters;
 pub(crate) use rules::{AHEAD, BLOCK, PREFETCHED, halved_parameters};
 #[cfg(feature = "opencl")]
 pub(crate) use rules::{
-    HYPOTHESES, block_of, check_field, coarse_grid, found_grid, grid, halved, halvings, is_like_luma,
+    HYPOTHESES, block_of, check_field, coarse_grid, grid, halved, halvings, is_like_luma,
 };
 pub use search_input::SearchInput;
 #[cfg(feature = "opencl")]

@@ -152,7 +152,7 @@ pub(crate) fn halved_parameters(
 }
 
 /// The blocks of the field that the search finds for frames of this size.
-pub(crate) fn found_grid((width, height): (usize, usize)) -> Grid {
+pub(super) fn found_grid((width, height): (usize, usize)) -> Grid {
     let halvings = halvings(width, height);
     grid(halved(width, halvings), halved(height, halvings))
 }

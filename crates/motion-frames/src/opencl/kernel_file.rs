@@ -2,12 +2,14 @@
 
 use motion_gpu::program;
 
+use crate::denoising;
 use crate::interpolation::rules;
 
 /// Files that others include.
-const INCLUDED: [(&str, &str); 4] = [
+const INCLUDED: [(&str, &str); 5] = [
     ("common.cl", include_str!("../../kernels/common.cl")),
     ("points.cl", include_str!("../../kernels/points.cl")),
+    ("made_points.cl", include_str!("../../kernels/made_points.cl")),
     ("prediction.cl", include_str!("../../kernels/prediction.cl")),
     ("hypotheses.cl", include_str!("../../kernels/hypotheses.cl")),
 ];
@@ -20,6 +22,7 @@ pub enum KernelFile {
     Weighting,
     Mixing,
     SearchFrame,
+    Denoising,
 }
 
 impl KernelFile {
@@ -31,7 +34,10 @@ impl KernelFile {
             Self::Weighting => include_str!("../../kernels/weighting.cl"),
             Self::Mixing => include_str!("../../kernels/mixing.cl"),
             Self::SearchFrame => include_str!("../../kernels/search_frame.cl"),
+            Self::Denoising => include_str!("../../kernels/denoising.cl"),
         };
-        rules::constants_for_kernels() + &program::with_included(text, &INCLUDED)
+        rules::constants_for_kernels()
+            + &denoising::constants_for_kernels()
+            + &program::with_included(text, &INCLUDED)
     }
 }

@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use crate::interpolation::{FrameFormat, coarse_grid, found_grid, grid, halvings, is_like_luma};
+use crate::interpolation::{FrameFormat, coarse_grid, grid, halved, halvings, is_like_luma};
 use motion_base::Grid;
 use motion_gpu::launcher::{Arg, Rectangle};
 
@@ -43,7 +43,7 @@ impl FrameShape {
 }
 
 /// Field for field `PlanesShape` in `points.cl`.
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 #[repr(C)]
 pub(super) struct PlanesShape {
     first: u64,
@@ -96,6 +96,11 @@ pub(super) struct InterpolationLayout {
 
 impl InterpolationLayout {
     pub(super) fn new(format: &FrameFormat) -> Self {
+        Self::with_halvings(format, halvings(format.size.0, format.size.1))
+    }
+
+    /// For frames that are halved so often to be searched.
+    pub(super) fn with_halvings(format: &FrameFormat, halvings: u32) -> Self {
         let (width, height) = format.size;
         let mut bytes = 0_usize;
         let place = |index| {
@@ -108,8 +113,8 @@ impl InterpolationLayout {
         let planes = (0..format.samplings.len()).map(place).collect();
         let is_luma = |index: &usize| is_like_luma(*index, format.samplings[*index]);
         let like_luma = (0..format.samplings.len()).filter(is_luma).collect();
-        let (grid, found) = (grid(width, height), found_grid(format.size));
-        let halvings = halvings(width, height);
+        let found = grid(halved(width, halvings), halved(height, halvings));
+        let grid = grid(width, height);
         let pitch = (width + 2 * COLUMNS_AROUND).next_multiple_of(POINT_ALIGNMENT);
         let plane = pitch * (height + 2 * ROWS_AROUND);
         // A plane of points of the largest frame is about half of what fits; all else is less.
@@ -140,6 +145,11 @@ impl InterpolationLayout {
     /// The points of a frame.
     pub(super) fn points(&self) -> usize {
         POINT_PLANES * self.shape.plane as usize
+    }
+
+    /// Bytes of the plane of luma, which comes first.
+    pub(super) fn luma_bytes(&self) -> usize {
+        self.planes[0].range().end
     }
 
     /// Plane `index` as the kernel's argument, the first of several of one shape; `pixel`: samples of a pixel.

@@ -1,5 +1,7 @@
 //! Frames made on an OpenCL device: each frame is uploaded once, and only what is made is downloaded.
 
+mod denoiser;
+mod denoising;
 mod groups;
 mod kernel_file;
 mod kernels;
@@ -7,10 +9,11 @@ mod layout;
 mod patches;
 mod projection;
 mod search_frames;
+mod staging;
 mod weighting;
 
 use std::collections::VecDeque;
-use std::mem::{self, ManuallyDrop};
+use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -18,17 +21,17 @@ use crate::compensation::{CompensationError, PlaneMut};
 use crate::interpolation::{
     FrameFormat, FrameMaker, FrameQuality, InterpolationError, LoadedPair, Patch, Phase, check_field,
 };
+pub use denoiser::OpenClDenoiser;
 use kernels::{DeviceFrame, FramesAround, InterpolationKernels, kept_frames};
 use layout::InterpolationLayout;
 use motion_base::pace::{PATIENCE, Pace};
-use motion_base::{
-    BlockHandle, EstimateError, Frame, FrameView, Launching, MotionVector, PlaneCopy, SetupError, copy_planes,
-};
+use motion_base::{BlockHandle, EstimateError, Frame, FrameView, Launching, MotionVector, SetupError};
 use motion_gpu::context::Context;
 use motion_gpu::device::OpenClDevice;
 use motion_gpu::host::PinnedBlock;
 use motion_gpu::launcher::{self, Buffer, DevicePlane, Event, Queue, QueueKind};
 use search_frames::DeviceSearchFrames;
+use staging::StagedBlock;
 
 /// The most frames that have begun: while one is downloaded, the next one is made.
 const DEPTH: usize = 2;
@@ -81,8 +84,8 @@ struct Objects {
     field: StagedBlock,
     masks: StagedBlock,
     rooms: Vec<MadeRoom>,
-    /// For frames in memory of the device.
-    search_frames: Option<DeviceSearchFrames>,
+    /// For frames in memory of the device, with a place for luma.
+    search_frames: Option<(DeviceSearchFrames, Buffer)>,
     /// Uploads and kernels, in this order for each frame.
     work: Arc<Queue>,
     download: Arc<Queue>,
@@ -94,13 +97,6 @@ struct UploadedFrame {
     staging: StagedBlock,
     /// Planes in memory of the device that are copied.
     sources: Vec<Frame>,
-}
-
-/// Page-locked memory from which the device reads.
-struct StagedBlock {
-    host: PinnedBlock,
-    /// Done when the device has read what was written last.
-    read: Option<Event>,
 }
 
 /// Where a made frame is: on the device, and where it arrives on the host.
@@ -158,7 +154,7 @@ impl OpenClInterpolator {
         let (work, download) = (queue()?, queue()?);
         let layout = Arc::new(InterpolationLayout::new(format));
         let host = |bytes| PinnedBlock::new(context, device, &work, bytes);
-        let staged = |bytes| Ok::<_, SetupError>(StagedBlock { host: host(bytes)?, read: None });
+        let staged = |bytes| Ok::<_, SetupError>(StagedBlock::new(host(bytes)?));
         let frame = |_| {
             Ok::<_, SetupError>(UploadedFrame {
                 device: DeviceFrame::new(context, device, format, quality, &layout)?,
@@ -170,9 +166,11 @@ impl OpenClInterpolator {
             let made = device.buffer(context, "a made frame", layout.bytes)?;
             Ok(MadeRoom { device: made, host: host(layout.bytes)? })
         };
-        let search_frames = device.foreign_context().is_some();
-        let search_frames =
-            search_frames.then(|| DeviceSearchFrames::new(context, device, format, &layout)).transpose()?;
+        let search_frames = || -> Result<_, SetupError> {
+            let luma = device.buffer(context, "a plane of luma", layout.luma_bytes())?;
+            Ok((DeviceSearchFrames::new(context, device, format, &layout)?, luma))
+        };
+        let search_frames = device.foreign_context().map(|_| search_frames()).transpose()?;
         let objects = Objects {
             kernels: InterpolationKernels::new(context, device, format, quality, layout.clone())?,
             frames: (0..kept_frames(quality)).map(frame).collect::<Result<_, _>>()?,
@@ -232,7 +230,7 @@ impl OpenClInterpolator {
         let Objects { kernels, frames, .. } = &mut *self.objects;
         kernels.advance();
         frames.rotate_right(1);
-        frames[0].staging.read.take().map_or(Ok(()), |read| watch.wait(&read, allowed))
+        frames[0].staging.wait(watch, allowed)
     }
 
     /// Begins to upload the planes of a frame, and queues what is made of them.
@@ -241,19 +239,8 @@ impl OpenClInterpolator {
         self.stays_on_device = false;
         let Objects { kernels, frames, work, .. } = &mut *self.objects;
         let UploadedFrame { device, staging, .. } = &mut frames[0];
-        // SAFETY: the device has read what was there before.
-        let bytes = unsafe { staging.host.as_mut_slice() };
-        let (mut rest, mut end) = (&mut *bytes, 0);
-        let mut copies = Vec::with_capacity(planes.len());
-        for (&from, place) in planes.iter().zip(&self.layout.planes) {
-            let range = place.range();
-            let (to, behind) = mem::take(&mut rest)[range.start - end..].split_at_mut(range.len());
-            (rest, end) = (behind, range.end);
-            copies.push(PlaneCopy { from, to, pitch: place.pitch });
-        }
-        copy_planes(copies);
-        // SAFETY: the memory lives as long as the device, which waits for its queues, and it is written again only after the event.
-        staging.read = Some(unsafe { work.begin_write(&device.planes, 0, bytes)? });
+        // SAFETY: the device has read what was there before, and waits for its queues before it drops the memory.
+        unsafe { staging.begin_upload(work, &device.planes, &self.layout, planes)? };
         kernels.prepare(work, device, self.format.samples.bytes())?;
         work.flush()
     }
@@ -307,14 +294,13 @@ impl OpenClInterpolator {
         let (allowed, watch) = (self.allowed(), self.context.watch());
         watch.check()?;
         let Objects { kernels, field: staging, work, .. } = &mut *self.objects;
-        if let Some(read) = staging.read.take() {
-            watch.wait(&read, allowed)?;
-        }
-        // SAFETY: the device has read what was there before.
-        let bytes = unsafe { staging.host.as_mut_slice() };
-        bytes.copy_from_slice(bytemuck::cast_slice(field));
+        staging.wait(watch, allowed)?;
         // SAFETY: as in `upload`.
-        staging.read = Some(unsafe { work.begin_write(kernels.newest_field(), 0, bytes)? });
+        unsafe {
+            let bytes = staging.bytes();
+            bytes.copy_from_slice(bytemuck::cast_slice(field));
+            staging.begin_write(work, kernels.newest_field(), bytes.len())?;
+        }
         work.flush()
     }
 
@@ -323,14 +309,12 @@ impl OpenClInterpolator {
         let (allowed, watch) = (self.allowed(), self.context.watch());
         watch.check()?;
         let Objects { kernels, masks: staging, work, .. } = &mut *self.objects;
-        if let Some(read) = staging.read.take() {
-            watch.wait(&read, allowed)?;
-        }
-        // SAFETY: the device has read what was there before.
-        let bytes = unsafe { staging.host.as_mut_slice() };
-        let (masks, used) = kernels.set_patches(patches, bytes);
+        staging.wait(watch, allowed)?;
         // SAFETY: as in `upload`.
-        staging.read = Some(unsafe { work.begin_write(masks, 0, &bytes[..used])? });
+        unsafe {
+            let (masks, used) = kernels.set_patches(patches, staging.bytes());
+            staging.begin_write(work, masks, used)?;
+        }
         work.flush()
     }
 
@@ -394,12 +378,13 @@ impl FrameMaker for OpenClInterpolator {
 
     fn search_frame(&mut self, luma: &Frame) -> Result<Option<Frame>, InterpolationError> {
         let allowed = self.allowed();
-        let (Some(_), Some(search_frames)) = (self.context.plane_of(luma), &mut self.objects.search_frames)
+        let (Some(_), Some((search_frames, buffer))) =
+            (self.context.plane_of(luma), &mut self.objects.search_frames)
         else {
             return Ok(None);
         };
         self.format.check_frame(0, luma)?;
-        let made = search_frames.make(luma, allowed);
+        let made = search_frames.copy_and_make(luma, buffer, allowed);
         made.map(Some).map_err(|error| self.failed(error))
     }
 

@@ -12,15 +12,14 @@ use motion_base::{BlockHandle, Frame, FrameSource, SetupError};
 use motion_gpu::context::{Context, begin_copy};
 use motion_gpu::device::OpenClDevice;
 use motion_gpu::host::PinnedBlock;
-use motion_gpu::launcher::{self, Arg, Buffer, Queue, QueueKind, Rectangle};
+use motion_gpu::launcher::{self, Arg, Buffer, Event, Queue, QueueKind, Rectangle};
 use motion_gpu::program;
 
 /// Makes search frames on the device, and downloads them: the CPU tells scene cuts by them.
 pub(super) struct DeviceSearchFrames {
     narrow: GroupedKernel,
     halve: GroupedKernel,
-    /// A luma plane as it came, and its eight bits if they are not that.
-    luma: Buffer,
+    /// The eight bits of luma, if it has others or is not halved.
     narrowed: Option<Buffer>,
     /// What each halving makes.
     halved: Vec<Buffer>,
@@ -71,20 +70,18 @@ impl DeviceSearchFrames {
         let program = program::build(context, device, super::kernels::NAME, &source, &options)?;
         let grouped = |name| GroupedKernel::new(device, &program, name, PLANE_GROUP);
         let (size, halvings) = (format.size, layout.halvings);
-        let place = layout.planes[0];
         let buffer = |bytes| device.buffer(context, "a smaller frame", bytes);
         let is_narrowed = samples.depth() > 8 || halvings == 0;
         let queue = context.queue(QueueKind::Ordered).map_err(|error| device.refused(error))?;
         Ok(Self {
             narrow: grouped(c"narrow_luma")?,
             halve: grouped(c"halve_luma")?,
-            luma: device.buffer(context, "a plane of luma", place.pitch * size.1)?,
             narrowed: is_narrowed.then(|| buffer(size.0 * size.1)).transpose()?,
             halved: (1..=halvings)
                 .map(|halvings| buffer(halved(size.0, halvings) * halved(size.1, halvings)))
                 .collect::<Result<_, _>>()?,
             size,
-            pitch: place.pitch,
+            pitch: layout.planes[0].pitch,
             sample_bytes: samples.bytes(),
             blocks: Vec::new(),
             queue: queue.into(),
@@ -92,16 +89,44 @@ impl DeviceSearchFrames {
         })
     }
 
-    /// The search frame of `luma`, a plane of the stream's format, made within `limit`.
-    pub(super) fn make(&mut self, luma: &Frame, limit: Duration) -> launcher::Result<Frame> {
-        let watch = self.context.watch();
-        watch.check()?;
-        let (mut width, mut height) = self.size;
+    /// The search frame of `luma`, a plane of the stream's format that is copied to `buffer`, made within `limit`.
+    pub(super) fn copy_and_make(
+        &mut self,
+        luma: &Frame,
+        buffer: &Buffer,
+        limit: Duration,
+    ) -> launcher::Result<Frame> {
+        let (width, height) = self.size;
         let rows = Rectangle { left: 0, top: 0, width: width * self.sample_bytes, height, pitch: self.pitch };
+        self.context.watch().check()?;
         // SAFETY: the plane has all rows of its size, and is read no more when this returns, unless the device does not
         // answer.
-        unsafe { begin_copy(&self.context, &self.queue, luma, &self.luma, rows)? };
-        let (mut whole, mut pitch) = (&self.luma, self.pitch);
+        unsafe { begin_copy(&self.context, &self.queue, luma, buffer, rows)? };
+        let made = self.make(buffer, limit);
+        if self.context.watch().is_lost() {
+            // The device may read it yet.
+            mem::forget(luma.clone());
+        }
+        made
+    }
+
+    /// As [`Self::copy_and_make`], of the plane of luma at the start of `luma` when `loaded` is done.
+    pub(super) fn make_of_loaded(
+        &mut self,
+        luma: &Buffer,
+        loaded: &Event,
+        limit: Duration,
+    ) -> launcher::Result<Frame> {
+        self.context.watch().check()?;
+        self.queue.barrier(&[loaded])?;
+        self.make(luma, limit)
+    }
+
+    /// Makes the search frame of the plane of luma at the start of `luma`.
+    fn make(&mut self, luma: &Buffer, limit: Duration) -> launcher::Result<Frame> {
+        let watch = self.context.watch();
+        let (mut width, mut height) = self.size;
+        let (mut whole, mut pitch) = (luma, self.pitch);
         if let Some(narrowed) = &self.narrowed {
             let in_samples = Arg::Int((pitch / self.sample_bytes) as i32);
             let [x, y] = [width, height].map(|side| Arg::Int(side as i32));
@@ -128,10 +153,6 @@ impl DeviceSearchFrames {
         let read = unsafe { self.queue.begin_read(whole, block.target(), bytes, &made)? };
         let read = self.queue.flush().and_then(|()| watch.wait(&read, limit));
         self.blocks.push(block.clone());
-        if watch.is_lost() {
-            // The device may read it yet.
-            mem::forget(luma.clone());
-        }
         read?;
         let samples = PinnedSamples { handle: block.clone(), block, bytes };
         Ok(Frame::new(Arc::new(samples), width, height, width)
@@ -169,11 +190,13 @@ mod tests {
                 let luma = Frame::with_format(Arc::new(bytes), size, stride, samples).unwrap();
                 let expected = search_frame(&luma.view());
                 let limit = Duration::from_secs(60);
-                let made: Vec<_> = (0..3).map(|_| makes.make(&luma, limit).unwrap()).collect();
+                let buffer = context.buffer(layout.luma_bytes()).unwrap();
+                let mut make = || makes.copy_and_make(&luma, &buffer, limit).unwrap();
+                let made: Vec<_> = (0..3).map(|_| make()).collect();
                 assert!(made.iter().all(|made| *made == expected), "{}: {format:?}", device.name);
                 assert!(made.iter().all(PinnedBlock::holds), "{}", device.name);
                 drop(made);
-                makes.make(&luma, limit).unwrap();
+                make();
                 assert_eq!(makes.blocks.len(), 3, "blocks are used again");
             }
         }

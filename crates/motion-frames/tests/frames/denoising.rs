@@ -14,19 +14,19 @@ pub const HALVED: Sampling = Sampling { halved_x: true, halved_y: true, interlea
 pub const INTERLEAVED: Sampling = Sampling { interleaved: true, ..HALVED };
 pub const WIDE: Sampling = Sampling { halved_y: false, ..HALVED };
 /// How many frames after a frame its references come.
-const OFFSETS: [isize; 8] = [-1, 1, -2, 2, -3, 3, -4, 4];
+pub const OFFSETS: [isize; 8] = [-1, 1, -2, 2, -3, 3, -4, 4];
 const REFERENCES: References = References { backward: 2, forward: 2 };
 
 /// A frame of planes and others, the first two beside it.
-struct Sequence {
-    samplings: Vec<Sampling>,
-    frame: Vec<Frame>,
-    others: Vec<Vec<Frame>>,
+pub struct Sequence {
+    pub samplings: Vec<Sampling>,
+    pub frame: Vec<Frame>,
+    pub others: Vec<Vec<Frame>>,
 }
 
 impl Sequence {
     /// Luma of `content`, and chroma like it.
-    fn new(
+    pub fn new(
         content: Content,
         (width, height): (usize, usize),
         chroma: &[Sampling],
@@ -44,13 +44,13 @@ impl Sequence {
         Self { samplings: [&[Sampling::LUMA], chroma].concat(), frame: planes(false), others }
     }
 
-    fn format(&self) -> FrameFormat {
+    pub fn format(&self) -> FrameFormat {
         let luma = self.frame[0].view();
         FrameFormat { size: luma.size(), samplings: self.samplings.clone(), samples: luma.format() }
     }
 
     /// For each other frame a field of any vectors up to `longest` 32nds of a sample; half of them are zero.
-    fn random_fields(&self, longest: i16) -> Vec<Vec<MotionVector>> {
+    pub fn random_fields(&self, longest: i16) -> Vec<Vec<MotionVector>> {
         let (width, height) = self.format().size;
         let blocks = search_parameters(width, height, REFERENCES).unwrap().grid().blocks();
         let mut noise = Noise::new(blocks as u32);
@@ -67,7 +67,7 @@ impl Sequence {
     }
 
     /// For each other frame the field that the search finds.
-    fn found_fields(&self) -> Vec<Vec<MotionVector>> {
+    pub fn found_fields(&self) -> Vec<Vec<MotionVector>> {
         let (width, height) = self.format().size;
         let parameters = search_parameters(width, height, REFERENCES).unwrap();
         let frame = oracle::search_frame(&self.frame[0].view());
@@ -213,19 +213,24 @@ fn frames_that_are_searched_at_a_quarter_of_their_size_equal_the_oracle() {
     }
 }
 
+/// Frames of luma, between one that is darker and one that is brighter.
+pub fn flickering(depth: u32) -> Sequence {
+    let mut noise = Noise::new(depth);
+    let mut luma = |light: u16| {
+        let plane = Frame::deep_from_fn(70, 45, depth, |x, y| {
+            let texture = ((x + 2 * y) % 50) as u16 + u16::from(noise.next() % 16);
+            (texture + light) << (depth - 8)
+        });
+        vec![plane]
+    };
+    let (frame, others) = (luma(100), vec![luma(0), luma(190)]);
+    Sequence { samplings: vec![Sampling::LUMA], frame, others }
+}
+
 #[test]
 fn frames_of_another_light_equal_the_oracle() {
     for depth in [8, 12] {
-        let mut noise = Noise::new(depth);
-        let mut luma = |light: u16| {
-            let plane = Frame::deep_from_fn(70, 45, depth, |x, y| {
-                let texture = ((x + 2 * y) % 50) as u16 + u16::from(noise.next() % 16);
-                (texture + light) << (depth - 8)
-            });
-            vec![plane]
-        };
-        let (frame, others) = (luma(100), vec![luma(0), luma(190)]);
-        let sequence = Sequence { samplings: vec![Sampling::LUMA], frame, others };
+        let sequence = flickering(depth);
         let (_, made) = sequence.check(&sequence.random_fields(20), 1.0);
         let change =
             squared_error(&made[0].view(), &sequence.frame[0].view()).unwrap() as f64 / (70.0 * 45.0);
@@ -252,7 +257,7 @@ impl Normal {
 
 /// Five frames of luma of the scene, with noise of the `deviation` that each brightness has, and the third one
 /// without.
-fn noisy(deviation: impl Fn(f64) -> f64, depth: u32) -> (Sequence, Frame) {
+pub fn noisy(deviation: impl Fn(f64) -> f64, depth: u32) -> (Sequence, Frame) {
     const SIZE: (usize, usize) = (320, 240);
     let mut normal = Normal(Noise::new(7));
     let scale = f64::from(1 << (depth - 8));

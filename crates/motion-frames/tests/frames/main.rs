@@ -3,6 +3,8 @@
 mod backend;
 mod compensation;
 mod denoising;
+#[cfg(feature = "opencl")]
+mod denoising_devices;
 mod denoising_scenes;
 mod denoising_streams;
 mod interpolated_streams;

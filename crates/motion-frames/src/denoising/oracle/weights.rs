@@ -76,13 +76,9 @@ fn mismatch(noise: u64, gain: u64, difference: u64) -> u64 {
     (256 * difference).saturating_sub((256 + gain) * noise)
 }
 
-/// The share of a prediction, in 256ths of that of the frame itself. The division is of double precision: it is rounded down, except
-/// that dividends of 2^51 and more may be rounded up.
+/// The share of a prediction, in 256ths of that of the frame itself.
 fn share(noise: u64, gain: u64, mismatch: u64) -> u64 {
-    if noise == 0 {
-        return 0;
-    }
-    ((65_536 * noise) as f64 / (gain * noise + mismatch) as f64) as u64
+    if noise == 0 { 0 } else { 65_536 * noise / (gain * noise + mismatch) }
 }
 
 /// The weights of the frame itself, and of the others by their shares, with the sum 256.

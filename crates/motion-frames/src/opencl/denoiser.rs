@@ -1,0 +1,565 @@
+//! Frames without noise, made on an OpenCL device: each frame is uploaded once, and only what is made is downloaded. The host
+//! estimates the noise of what the device tells of blocks.
+
+use std::mem::ManuallyDrop;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::denoising::{BESIDE, DenoisingKernels, DeviceFrame, Told};
+use super::layout::InterpolationLayout;
+use super::search_frames::DeviceSearchFrames;
+use super::staging::StagedBlock;
+use crate::compensation::PlaneMut;
+use crate::denoising::{
+    BlockNoise, DenoisingError, Evidence, FrameDenoiser, LoadedFrame, LumaSlot, MOST_HALVINGS,
+    MOST_REFERENCES, NoiseHistory, NoiseLevel, NoiseMap, NoiseMemory, ReferenceFrame, Strength, flickers,
+    halvings, quarters,
+};
+use crate::interpolation::FrameFormat;
+use motion_base::pace::{PATIENCE, Pace};
+use motion_base::{BlockHandle, Frame, FrameView, Launching, SetupError, threads};
+use motion_gpu::context::Context;
+use motion_gpu::device::OpenClDevice;
+use motion_gpu::host::PinnedBlock;
+use motion_gpu::launcher::{self, Buffer, DevicePlane, Event, Queue, QueueKind};
+
+/// The samples that are compared and predicted for each of a frame, at most and about: how long it may take follows from it.
+const WORK: usize = 64;
+
+/// Frames that are uploaded at once.
+const UPLOADS: usize = 2;
+
+/// Takes the noise out of frames on one OpenCL device.
+///
+/// For planes of S bytes in all and W × H luma samples it allocates on the device, for each loaded frame, S bytes and 4 · W · H
+/// for luma between samples (8 · W · H with samples of more than eight bits), and besides S bytes, 3 · W · H, and for each frame
+/// that others are averaged with 0.8 · W · H; in page-locked memory 3 · S bytes and 2.5 · W · H. All of it is allocated when
+/// it is opened.
+pub struct OpenClDenoiser {
+    name: String,
+    launching: Option<Launching>,
+    format: FrameFormat,
+    layout: Arc<InterpolationLayout>,
+    threads: Arc<rayon::ThreadPool>,
+    references: usize,
+    noise: NoiseMap,
+    memory: NoiseMemory,
+    /// What the noise of the frame that was measured last has followed, unless a frame was loaded since.
+    history: NoiseHistory,
+    has_history: bool,
+    /// Where the next frame is loaded to.
+    next: usize,
+    /// What has become of the frame that was measured last.
+    measured: Measured,
+    /// Whether a frame has been measured.
+    has_measured: bool,
+    pace: Pace,
+    // A device that hangs may still use these: they are dropped only if it does not.
+    objects: ManuallyDrop<Objects>,
+    context: ManuallyDrop<Arc<Context>>,
+}
+
+/// What has become of a frame that was measured.
+#[derive(Default)]
+struct Measured {
+    /// Done when it is made on the device; `None` if nothing changes.
+    made: Option<Event>,
+    /// Done when it is on the host.
+    read: Option<Event>,
+    /// Whether it came from memory of the device, so that it stays there.
+    stays_on_device: bool,
+}
+
+/// What was made in the context.
+struct Objects {
+    kernels: DenoisingKernels,
+    frames: Vec<LoadedOnDevice>,
+    /// From which frames are uploaded in turn.
+    staging: Vec<StagedBlock>,
+    found: StagedBlock,
+    noise: StagedBlock,
+    /// Where the host reads what the device tells.
+    told: PinnedBlock,
+    /// The frame that is made, and where it arrives on the host.
+    made: Buffer,
+    made_on_host: PinnedBlock,
+    search_frames: DeviceSearchFrames,
+    /// For frames that are loaded, in this order.
+    loading: Arc<Queue>,
+    /// For what is measured and averaged.
+    work: Arc<Queue>,
+    download: Arc<Queue>,
+}
+
+/// A frame that was loaded.
+struct LoadedOnDevice {
+    device: DeviceFrame,
+    /// Done when it is loaded.
+    loaded: Option<Event>,
+    /// Done when what was queued last has read it.
+    used: Option<Event>,
+    is_of_device: bool,
+}
+
+impl Drop for OpenClDenoiser {
+    fn drop(&mut self) {
+        // Commands in flight may use host memory that is freed below.
+        let _ = self.wait_for_all();
+        if self.context.watch().is_lost() {
+            // The driver may still use these objects, and may wait forever when they are released: their
+            // memory is leaked.
+            return;
+        }
+        self.measured = Measured::default();
+        // SAFETY: each field is dropped once, here, and not used afterwards. What was made in the context
+        // is dropped before the context.
+        unsafe {
+            ManuallyDrop::drop(&mut self.objects);
+            ManuallyDrop::drop(&mut self.context);
+        }
+    }
+}
+
+impl OpenClDenoiser {
+    /// Opens `device` for frames of `format`, each to be averaged with at most `references` of the `loaded` frames that were
+    /// loaded last. The host estimates the noise in so many `threads`, 0 for one a core.
+    ///
+    /// # Errors
+    /// [`SetupError`]: frames that are too large, too little memory, kernels that do not build, what the device does not
+    /// support or reports.
+    ///
+    /// # Panics
+    /// If `references` is more than [`MOST_REFERENCES`], or `loaded` is 0.
+    pub fn new(
+        device: &OpenClDevice,
+        format: &FrameFormat,
+        references: usize,
+        loaded: usize,
+        threads: usize,
+    ) -> Result<Self, SetupError> {
+        assert!(references <= MOST_REFERENCES && loaded > 0, "{references} of {loaded} frames");
+        format.check_chroma(&device.name)?;
+        let halvings = halvings(format.size);
+        if halvings > MOST_HALVINGS {
+            return Err(SetupError::DeviceUnsupported {
+                wanted: device.name.clone(),
+                reason: format!(
+                    "noise is taken out of frames of at most 2^27 samples, not {} x {}",
+                    format.size.0, format.size.1
+                ),
+            });
+        }
+        let layout = Arc::new(InterpolationLayout::with_halvings(format, halvings));
+        let open =
+            |context: &_| Self::with_context(context, device, format, (references, loaded, threads), &layout);
+        let (mut opened, launching) = device.open(None, open)?;
+        opened.launching = Some(launching);
+        Ok(opened)
+    }
+
+    /// As [`Self::new`], launched by `context`.
+    fn with_context(
+        context: &Arc<Context>,
+        device: &OpenClDevice,
+        format: &FrameFormat,
+        (references, loaded, threads): (usize, usize, usize),
+        layout: &Arc<InterpolationLayout>,
+    ) -> Result<Self, SetupError> {
+        let queue = || -> Result<Arc<Queue>, SetupError> {
+            context.queue(QueueKind::Ordered).map(Arc::new).map_err(|error| device.refused(error))
+        };
+        let (loading, work, download) = (queue()?, queue()?, queue()?);
+        let host = |bytes| PinnedBlock::new(context, device, &work, bytes);
+        let staged = |bytes| Ok::<_, SetupError>(StagedBlock::new(host(bytes)?));
+        let kernels = DenoisingKernels::new(context, device, format, references, layout.clone())?;
+        let frame = |_| {
+            let device = DeviceFrame::new(context, device, format, layout)?;
+            Ok::<_, SetupError>(LoadedOnDevice { device, loaded: None, used: None, is_of_device: false })
+        };
+        let found_bytes = size_of::<[i32; 2]>() * layout.found.blocks() * references.max(1);
+        let objects = Objects {
+            frames: (0..loaded).map(frame).collect::<Result<_, _>>()?,
+            staging: (0..UPLOADS).map(|_| staged(layout.bytes)).collect::<Result<_, _>>()?,
+            found: staged(found_bytes)?,
+            noise: staged(size_of::<BlockNoise>() * layout.grid.blocks())?,
+            told: host(kernels.told_layout.bytes())?,
+            made: device.buffer(context, "a frame without noise", layout.bytes)?,
+            made_on_host: host(layout.bytes)?,
+            search_frames: DeviceSearchFrames::new(context, device, format, layout)?,
+            kernels,
+            loading,
+            work,
+            download,
+        };
+        Ok(Self {
+            name: device.name.clone(),
+            launching: None,
+            format: format.clone(),
+            layout: layout.clone(),
+            threads: threads::pool(threads)?,
+            references,
+            noise: NoiseMap::new(format.size, format.samples.depth())?,
+            memory: NoiseMemory::new(format.size, format.samplings.len() > 1)?,
+            history: NoiseHistory::default(),
+            has_history: false,
+            next: 0,
+            measured: Measured::default(),
+            has_measured: false,
+            pace: Pace::default(),
+            objects: ManuallyDrop::new(objects),
+            context: ManuallyDrop::new(context.clone()),
+        })
+    }
+
+    /// How long a command may take from now on.
+    fn allowed(&self) -> Duration {
+        let (width, height) = self.format.size;
+        self.pace.allowed(PATIENCE, (WORK * width * height) as f64)
+    }
+
+    /// Waits until no command runs any more.
+    fn wait_for_all(&self) -> launcher::Result<()> {
+        let (watch, limit) = (self.context.watch(), self.allowed());
+        let Objects { loading, work, download, .. } = &*self.objects;
+        [loading, work, download].into_iter().try_for_each(|queue| watch.wait_for_queue(queue, limit))
+    }
+
+    fn failed(&self, error: launcher::Error) -> DenoisingError {
+        self.context.watch().failure(&self.name, error).into()
+    }
+
+    /// Begins to copy `planes`, which are on the device where `found` says so, to slot `slot`, and queues what is made of them.
+    /// Returns an event that is done when they are copied.
+    fn begin_load(
+        &mut self,
+        slot: usize,
+        planes: &[Frame],
+        found: Option<&[DevicePlane]>,
+    ) -> launcher::Result<Event> {
+        let (allowed, watch) = (self.allowed(), self.context.watch());
+        watch.check()?;
+        let Objects { kernels, frames, staging, loading, .. } = &mut *self.objects;
+        let frame = &mut frames[slot];
+        frame.is_of_device = found.is_some();
+        if let Some(used) = frame.used.take() {
+            loading.barrier(&[&used])?;
+        }
+        let copied = match found {
+            Some(found) => {
+                for (place, found) in self.layout.planes.iter().zip(found) {
+                    let rows = place.rows(self.format.samples.bytes());
+                    // SAFETY: the caller keeps the planes until they are copied; they have all rows of their size.
+                    unsafe { loading.begin_copy_rows(&frame.device.planes, rows, found, 0)? };
+                }
+                loading.marker()?
+            }
+            None => {
+                let staging = &mut staging[slot % UPLOADS];
+                staging.wait(watch, allowed)?;
+                let planes: Vec<_> = planes.iter().map(Frame::view).collect();
+                // SAFETY: the device has read what was there before, and waits for its queues before it drops the memory.
+                unsafe { staging.begin_upload(loading, &frame.device.planes, &self.layout, &planes)? };
+                staging.read.clone().map_or_else(|| loading.marker(), Ok)?
+            }
+        };
+        loading.flush()?;
+        kernels.prepare(loading, &frame.device)?;
+        frame.loaded = Some(loading.marker()?);
+        loading.flush()?;
+        Ok(copied)
+    }
+
+    /// Loads `planes` to slot `slot`, and returns the frame that is searched in their place.
+    fn load_to(
+        &mut self,
+        slot: usize,
+        planes: &[Frame],
+        found: Option<&[DevicePlane]>,
+    ) -> launcher::Result<Frame> {
+        let copied = self.begin_load(slot, planes, found)?;
+        let allowed = self.allowed();
+        let Objects { frames, search_frames, .. } = &mut *self.objects;
+        let made = search_frames.make_of_loaded(&frames[slot].device.planes, &copied, allowed)?;
+        // A search frame may be there although what it was made of has failed.
+        copied.check()?;
+        Ok(made)
+    }
+
+    /// Begins to measure the frame in slot `frame`, with `references`, of which those with numbers in `beside` tell its noise.
+    /// Waits until the device has told of it.
+    fn begin_measure(
+        &mut self,
+        frame: LumaSlot,
+        references: &[ReferenceFrame<'_>],
+        beside: &[usize],
+    ) -> launcher::Result<()> {
+        let (allowed, watch) = (self.allowed(), self.context.watch());
+        let begun = Instant::now();
+        let Objects { kernels, frames, found, told, work, download, .. } = &mut *self.objects;
+        let bytes = size_of::<[i32; 2]>() * self.layout.found.blocks() * references.len();
+        // SAFETY: the device has read what was there before, and waits for its queues before it drops the memory.
+        unsafe { found.begin_write(work, &kernels.found, bytes)? };
+        let of = |slot: LumaSlot| &frames[slot.0];
+        let others: Vec<_> = references.iter().map(|reference| of(reference.frame.slot)).collect();
+        let used: Vec<_> = others.iter().copied().chain([of(frame)]).collect();
+        let loaded: Vec<_> = used.iter().filter_map(|frame| frame.loaded.as_ref()).collect();
+        work.barrier(&loaded)?;
+        let others: Vec<_> = others.iter().map(|other| &other.device).collect();
+        kernels.measure(work, &of(frame).device, &others, beside)?;
+        let measured = work.marker()?;
+        work.flush()?;
+        // SAFETY: the host's block has as many bytes. It lives as long as the device, which waits for its queues, and it is not
+        // read before the event is done.
+        let read = unsafe { download.begin_read(&kernels.told, told.target(), told.bytes(), &measured)? };
+        download.flush()?;
+        kernels.measure_others(work, &of(frame).device, &others, beside)?;
+        work.flush()?;
+        watch.wait(&read, allowed)?;
+        loaded.into_iter().try_for_each(Event::check)?;
+        found.read.iter().try_for_each(Event::check)?;
+        if std::mem::replace(&mut self.has_measured, true) {
+            self.pace.count(1.0, begun.elapsed());
+        }
+        Ok(())
+    }
+
+    /// Writes the vectors of `references` to where they are uploaded from.
+    fn stage_vectors(&mut self, references: &[ReferenceFrame<'_>]) -> Result<(), DenoisingError> {
+        let (allowed, watch) = (self.allowed(), self.context.watch());
+        let waited = watch.check().and_then(|()| self.objects.found.wait(watch, allowed));
+        waited.map_err(|error| self.failed(error))?;
+        // SAFETY: the device has read what was there before.
+        let places: &mut [[i32; 2]] = bytemuck::cast_slice_mut(unsafe { self.objects.found.bytes() });
+        let of_references = places.chunks_exact_mut(self.layout.found.blocks());
+        for (places, reference) in of_references.zip(references) {
+            let vectors = quarters(self.format.size, reference.vectors)?;
+            places.iter_mut().zip(vectors).for_each(|(place, (x, y))| *place = [x, y]);
+        }
+        Ok(())
+    }
+
+    /// Follows the noise to the frame that the device has told of.
+    fn follow(&mut self, references: &[ReferenceFrame<'_>], beside: &[usize]) {
+        let Self { objects, noise, memory, threads, layout, .. } = self;
+        // SAFETY: the device has written it, and writes it again for the next frame alone.
+        let bytes = unsafe { objects.told.as_slice() };
+        let told = Told { bytes, layout: &objects.kernels.told_layout };
+        let evidence = beside.iter().enumerate().map(|(number, &reference)| {
+            let (luma, chroma) = told.errors(number);
+            let changed = told.of_other_light()[reference] as usize;
+            Evidence {
+                is_previous: references[reference].offset < 0,
+                flickers: flickers(changed, layout.grid.blocks()),
+                luma,
+                chroma,
+            }
+        });
+        let evidence: Vec<_> = evidence.collect();
+        // One call from this thread: handing work over takes time.
+        threads.install(|| noise.follow(told.luma(), told.chroma(), &evidence, memory));
+    }
+
+    /// Queues the means of the frame that was measured.
+    fn begin_average(
+        &mut self,
+        frame: LumaSlot,
+        references: &[ReferenceFrame<'_>],
+        strength: Strength,
+    ) -> launcher::Result<()> {
+        let (allowed, watch) = (self.allowed(), self.context.watch());
+        let Objects { kernels, frames, noise, made, work, .. } = &mut *self.objects;
+        noise.wait(watch, allowed)?;
+        // SAFETY: the device has read what was there before, and waits for its queues before it drops the memory.
+        unsafe {
+            let bytes = noise.bytes();
+            bytes.copy_from_slice(bytemuck::cast_slice(self.noise.blocks()));
+            noise.begin_write(work, &kernels.noise, bytes.len())?;
+        }
+        let others: Vec<_> =
+            references.iter().map(|reference| &frames[reference.frame.slot.0].device).collect();
+        let device = &frames[frame.0].device;
+        kernels.weigh(work, device, &others, (strength.0, self.noise.has_chroma()))?;
+        kernels.average(work, device, &others, made)?;
+        let done = work.marker()?;
+        work.flush()?;
+        for slot in references.iter().map(|reference| reference.frame.slot).chain([frame]) {
+            frames[slot.0].used = Some(done.clone());
+        }
+        self.measured.made = Some(done);
+        if !self.measured.stays_on_device {
+            self.begin_read()?;
+        }
+        Ok(())
+    }
+
+    /// Begins to download the frame that is made, unless it has begun.
+    fn begin_read(&mut self) -> launcher::Result<()> {
+        let Objects { made, made_on_host, download, .. } = &*self.objects;
+        if let (Some(done), None) = (&self.measured.made, &self.measured.read) {
+            // SAFETY: the host's block has as many bytes. It lives as long as the device, which waits for its queues, and it
+            // is not read before the event is done.
+            let read =
+                unsafe { download.begin_read(made, made_on_host.target(), made_on_host.bytes(), done)? };
+            self.measured.read = Some(read);
+            download.flush()?;
+        }
+        Ok(())
+    }
+
+    /// Waits until the frame that is made is on the host, if there is one. Returns whether there is.
+    fn finish_read(&mut self) -> launcher::Result<bool> {
+        self.begin_read()?;
+        let Some(read) = &self.measured.read else { return Ok(false) };
+        self.context.watch().wait(read, self.allowed())?;
+        self.objects.noise.read.iter().try_for_each(Event::check)?;
+        Ok(true)
+    }
+
+    /// Copies the frame that is made to `planes`.
+    fn copy_out(&self, made: &Event, planes: &[DevicePlane]) -> launcher::Result<()> {
+        let Objects { made: device, noise, work, .. } = &*self.objects;
+        let mut copied = made.clone();
+        for (place, plane) in self.layout.planes.iter().zip(planes) {
+            let rows = place.rows(self.format.samples.bytes());
+            // SAFETY: the plane is writable, so that it has all rows of its size and nobody else uses them.
+            copied = unsafe { work.begin_copy_out_rows(device, rows, plane)? };
+        }
+        work.flush()?;
+        self.context.watch().wait(&copied, self.allowed())?;
+        noise.read.iter().try_for_each(Event::check)
+    }
+}
+
+impl FrameDenoiser for OpenClDenoiser {
+    fn device(&self) -> &str {
+        &self.name
+    }
+
+    fn launching(&self) -> Option<&Launching> {
+        self.launching.as_ref()
+    }
+
+    fn rehearse(&mut self) -> Result<(), DenoisingError> {
+        let (format, references) = (self.format.clone(), self.references.min(self.objects.frames.len() - 1));
+        let planes: Vec<_> = (0..format.samplings.len())
+            .map(|index| {
+                let (size, samples) = (format.plane_size(index), format.samples);
+                let stride = size.0 * samples.bytes();
+                // Frames that are all alike have nothing to be averaged.
+                let texture = (0..stride * size.1).map(|at| (at % 97) as u8).collect::<Vec<_>>();
+                Frame::with_format(Arc::new(texture), size, stride, samples)
+                    .unwrap_or_else(|error| unreachable!("a plane without padding: {error}"))
+            })
+            .collect();
+        let field = vec![Default::default(); self.layout.found.blocks()];
+        let mut load =
+            || Ok::<_, DenoisingError>(LoadedFrame { slot: self.load(&planes)?.1, planes: &planes });
+        let frame = load()?;
+        let others = (0..references).map(|_| load()).collect::<Result<Vec<_>, _>>()?;
+        let others: Vec<_> = others
+            .into_iter()
+            .zip([-1, 1].into_iter().chain(2..))
+            .map(|(frame, offset)| ReferenceFrame { frame, vectors: &field, offset })
+            .collect();
+        self.set_noise_level(NoiseLevel::ONE);
+        self.measure(frame, &others, Strength::ONE)?;
+        self.finish_read().map_err(|error| self.failed(error))?;
+        self.set_noise_level(NoiseLevel::MEASURED);
+        self.restart();
+        (self.next, self.has_history) = (0, false);
+        Ok(())
+    }
+
+    fn load(&mut self, planes: &[Frame]) -> Result<(Frame, LumaSlot), DenoisingError> {
+        self.format.check_frames(planes)?;
+        self.has_history = false;
+        let found: Option<Vec<_>> = planes.iter().map(|plane| self.context.plane_of(plane)).collect();
+        let slot = self.next;
+        let loaded = self.load_to(slot, planes, found.as_deref());
+        if loaded.is_err() {
+            // The planes are read no more when this returns.
+            let _ = self.context.watch().wait_for_queue(&self.objects.loading, self.allowed());
+            if self.context.watch().is_lost() {
+                std::mem::forget(planes.to_vec());
+            }
+        }
+        let search_frame = loaded.map_err(|error| self.failed(error))?;
+        self.next = (slot + 1) % self.objects.frames.len();
+        Ok((search_frame, LumaSlot(slot)))
+    }
+
+    fn restart(&mut self) {
+        self.noise.restart();
+    }
+
+    fn set_noise_level(&mut self, level: NoiseLevel) {
+        self.noise.set_level(level);
+    }
+
+    fn measure(
+        &mut self,
+        frame: LoadedFrame<'_>,
+        references: &[ReferenceFrame<'_>],
+        strength: Strength,
+    ) -> Result<&NoiseMap, DenoisingError> {
+        assert!(references.len() <= self.references, "{} of {} frames", references.len(), self.references);
+        self.format.check_frames(frame.planes)?;
+        references.iter().try_for_each(|reference| self.format.check_frames(reference.frame.planes))?;
+        self.stage_vectors(references)?;
+        self.noise.note(&mut self.history);
+        self.has_history = true;
+        let stays_on_device = self.objects.frames[frame.slot.0].is_of_device;
+        self.measured = Measured { stays_on_device, ..Measured::default() };
+        let is_beside = |index: &usize| references[*index].offset.abs() == 1;
+        let beside: Vec<_> = (0..references.len()).filter(is_beside).take(BESIDE).collect();
+        let told = self.begin_measure(frame.slot, references, &beside);
+        told.map_err(|error| self.failed(error))?;
+        self.follow(references, &beside);
+        if !references.is_empty() && !self.noise.is_none() && !strength.is_none() {
+            let begun = self.begin_average(frame.slot, references, strength);
+            begun.map_err(|error| self.failed(error))?;
+        }
+        Ok(&self.noise)
+    }
+
+    fn write_plane(
+        &mut self,
+        index: usize,
+        frame: LoadedFrame<'_>,
+        _references: &[ReferenceFrame<'_>],
+        out: &mut PlaneMut<'_>,
+    ) -> Result<(), DenoisingError> {
+        self.format.check(index, &out.view())?;
+        if !self.finish_read().map_err(|error| self.failed(error))? {
+            return Ok(out.copy_from(&frame.planes[index].view())?);
+        }
+        // SAFETY: the download is done, and the device writes here again only for a frame that is measured later.
+        let bytes = unsafe { self.objects.made_on_host.as_slice() };
+        let place = self.layout.planes[index];
+        let made =
+            FrameView::with_format(&bytes[place.range()], place.size, place.pitch, self.format.samples)
+                .unwrap_or_else(|error| unreachable!("the layout has room for it: {error}"));
+        Ok(out.copy_from(&made)?)
+    }
+
+    fn copy_to_blocks(&mut self, planes: &[(BlockHandle, usize)]) -> Result<bool, DenoisingError> {
+        let Measured { made: Some(made), stays_on_device: true, .. } = &self.measured else {
+            return Ok(false);
+        };
+        let plane = |(block, stride): &(BlockHandle, usize)| {
+            self.context.plane_in(block, *stride).filter(|plane| plane.is_writable)
+        };
+        let found: Option<Vec<_>> = planes.iter().map(plane).collect();
+        let found = found.filter(|found| found.len() == self.layout.planes.len());
+        let copied = found.ok_or(launcher::Error::UNSUPPORTED).and_then(|found| self.copy_out(made, &found));
+        copied.map(|()| true).map_err(|error| self.failed(error))
+    }
+
+    fn noise_to_go_on(&self) -> Option<NoiseMap> {
+        let mut noise = self.noise.clone();
+        if self.has_history {
+            noise.go_back(&self.history);
+        }
+        Some(noise)
+    }
+}

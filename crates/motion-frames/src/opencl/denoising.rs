@@ -1,0 +1,481 @@
+//! The kernels that take the noise out of frames (`kernels/denoising.cl`), their buffers and their launches.
+
+use std::mem::size_of;
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytemuck::{Pod, Zeroable};
+
+use super::groups::{GroupedKernel, PLANE_GROUP};
+use super::kernel_file::KernelFile;
+use super::layout::{InterpolationLayout, PlanesShape};
+use crate::compensation::Sampling;
+use crate::denoising::{
+    Average, BlockNoise, ChromaBlock, ChromaError, LumaBlock, LumaError, MOST_REFERENCES, ReferenceErrors,
+    are_halved,
+};
+use crate::interpolation::{FrameFormat, block_of};
+use motion_base::SetupError;
+use motion_gpu::context::Context;
+use motion_gpu::device::OpenClDevice;
+use motion_gpu::launcher::{self, Arg, Buffer, Program, Queue};
+use motion_gpu::program;
+
+/// What an error calls these kernels.
+const NAME: &str = "denoising";
+
+/// The frames beside a frame, which tell its noise.
+pub(super) const BESIDE: usize = 2;
+
+/// Field for field `Comparison` in `denoising.cl`.
+#[derive(Clone, Copy, Default, Pod, Zeroable)]
+#[repr(C)]
+struct Comparison {
+    reference: i32,
+    asked: i32,
+    told: i32,
+    is_refined: i32,
+    planes: i32,
+}
+
+/// A frame on the device.
+pub(super) struct DeviceFrame {
+    /// All planes as they came.
+    pub(super) planes: Buffer,
+    /// Luma at whole and half samples, of all bits.
+    points: Buffer,
+}
+
+impl DeviceFrame {
+    pub(super) fn new(
+        context: &Context,
+        device: &OpenClDevice,
+        format: &FrameFormat,
+        layout: &InterpolationLayout,
+    ) -> Result<Self, SetupError> {
+        let points = format.samples.bytes() * layout.points();
+        Ok(Self {
+            planes: device.buffer(context, "the planes of a frame", layout.bytes)?,
+            points: device.buffer(context, "luma between samples", points)?,
+        })
+    }
+}
+
+/// What the device tells the host of a frame: where each part is, in bytes. The number of blocks that another frame is brighter or
+/// darker in comes first, for each other frame.
+pub(super) struct ToldLayout {
+    luma: Range<usize>,
+    /// For each frame beside it.
+    luma_errors: [Range<usize>; BESIDE],
+    /// Empty without chroma, as are its errors.
+    chroma: Range<usize>,
+    chroma_errors: [Range<usize>; BESIDE],
+    /// The errors are those of every `2^halvings`th block.
+    halvings: u32,
+}
+
+impl ToldLayout {
+    fn new(blocks: usize, has_chroma: bool) -> Self {
+        let halvings = u32::from(are_halved(blocks));
+        let asked = blocks.div_ceil(1 << halvings);
+        let mut end = size_of::<[u32; MOST_REFERENCES]>();
+        let mut part = |count: usize, bytes: usize| {
+            let start = end;
+            end += count * bytes;
+            start..end
+        };
+        let chroma = |count: usize| if has_chroma { count } else { 0 };
+        Self {
+            luma: part(blocks, size_of::<LumaBlock>()),
+            luma_errors: std::array::from_fn(|_| part(asked, size_of::<LumaError>())),
+            chroma: part(chroma(blocks), size_of::<ChromaBlock>()),
+            chroma_errors: std::array::from_fn(|_| part(chroma(asked), size_of::<ChromaError>())),
+            halvings,
+        }
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.chroma_errors[BESIDE - 1].end
+    }
+}
+
+/// What the device has told of a frame.
+pub(super) struct Told<'a> {
+    pub(super) bytes: &'a [u8],
+    pub(super) layout: &'a ToldLayout,
+}
+
+impl<'a> Told<'a> {
+    /// In how many blocks each other frame is brighter or darker, as far as it has been compared.
+    pub(super) fn of_other_light(&self) -> &'a [u32] {
+        bytemuck::cast_slice(&self.bytes[..size_of::<[u32; MOST_REFERENCES]>()])
+    }
+
+    pub(super) fn luma(&self) -> &'a [LumaBlock] {
+        bytemuck::cast_slice(&self.bytes[self.layout.luma.clone()])
+    }
+
+    pub(super) fn chroma(&self) -> &'a [ChromaBlock] {
+        bytemuck::cast_slice(&self.bytes[self.layout.chroma.clone()])
+    }
+
+    /// The errors of the prediction from one of the frames beside it: of luma, and of chroma.
+    pub(super) fn errors(
+        &self,
+        beside: usize,
+    ) -> (ReferenceErrors<'a, LumaError>, ReferenceErrors<'a, ChromaError>) {
+        let ToldLayout { luma_errors, chroma_errors, halvings, .. } = self.layout;
+        let (luma, chroma) = (luma_errors[beside].clone(), chroma_errors[beside].clone());
+        (
+            ReferenceErrors::of_asked(bytemuck::cast_slice(&self.bytes[luma]), *halvings),
+            ReferenceErrors::of_asked(bytemuck::cast_slice(&self.bytes[chroma]), *halvings),
+        )
+    }
+}
+
+/// The kernels of chroma.
+struct ChromaKernels {
+    measure: GroupedKernel,
+    compare: GroupedKernel,
+    average: GroupedKernel,
+    /// The first of its planes.
+    plane: PlanesShape,
+    planes: usize,
+    sampling: Sampling,
+    errors: Buffer,
+    averages: Buffer,
+}
+
+/// The kernels, and what they keep between them.
+pub(super) struct DenoisingKernels {
+    make_points: GroupedKernel,
+    measure: GroupedKernel,
+    compare: GroupedKernel,
+    refine: GroupedKernel,
+    weigh: GroupedKernel,
+    average: GroupedKernel,
+    chroma: Option<ChromaKernels>,
+    luma: PlanesShape,
+    sample_bytes: usize,
+    sums: Buffer,
+    /// The vectors of the blocks of the search frame.
+    pub(super) found: Buffer,
+    vectors: Buffer,
+    errors: Buffer,
+    averages: Buffer,
+    /// The noise of the blocks.
+    pub(super) noise: Buffer,
+    pub(super) told: Buffer,
+    pub(super) told_layout: ToldLayout,
+    layout: Arc<InterpolationLayout>,
+}
+
+impl DenoisingKernels {
+    /// For frames of `format` that are averaged with at most `references` others.
+    ///
+    /// # Errors
+    /// [`SetupError::DeviceUnsupported`] if planes of chroma differ in their sampling; [`SetupError::Memory`];
+    /// [`SetupError::KernelBuild`].
+    pub(super) fn new(
+        context: &Context,
+        device: &OpenClDevice,
+        format: &FrameFormat,
+        references: usize,
+        layout: Arc<InterpolationLayout>,
+    ) -> Result<Self, SetupError> {
+        let of_chroma = &format.samplings[1..];
+        if of_chroma.windows(2).any(|beside| beside[0] != beside[1]) {
+            return Err(SetupError::DeviceUnsupported {
+                wanted: device.name.clone(),
+                reason: "it takes the noise out of frames only if all planes of chroma are sampled alike"
+                    .into(),
+            });
+        }
+        let samples = format.samples;
+        let build = |options: String| {
+            let source = KernelFile::Denoising.source();
+            let options = format!("-D DEPTH={} -D SHIFT={} {options}", samples.depth(), samples.shift());
+            program::build_for_four_samples(context, device, NAME, &source, |four| {
+                format!("-D FOUR_SAMPLES={four} {options}")
+            })
+        };
+        let grouped = |program: &Program, name| GroupedKernel::new(device, program, name, PLANE_GROUP);
+        let (blocks, references) = (layout.grid.blocks(), references.max(1));
+        let buffer = |what, count: usize, bytes: usize| device.buffer(context, what, count * bytes);
+        let luma = build("-D LUMA=1 -D ALL_BITS_ALONE=1".into())?;
+        let chroma = of_chroma.first().map(|&sampling| {
+            let [x, y] = [sampling.halved_x, sampling.halved_y].map(u8::from);
+            let pixel = sampling.pixel();
+            let program = build(format!("-D LUMA=0 -D HALVED_X={x} -D HALVED_Y={y} -D PIXEL={pixel}"))?;
+            Ok::<_, SetupError>(ChromaKernels {
+                measure: grouped(&program, c"measure_chroma")?,
+                compare: grouped(&program, c"compare_chroma")?,
+                average: grouped(&program, c"average_chroma")?,
+                plane: layout.plane_shape(1, pixel),
+                planes: of_chroma.len(),
+                sampling,
+                errors: buffer("the errors of chroma", blocks * references, size_of::<ChromaError>())?,
+                averages: buffer("the weights of chroma", blocks, size_of::<Average>())?,
+            })
+        });
+        let told_layout = ToldLayout::new(blocks, !of_chroma.is_empty());
+        Ok(Self {
+            make_points: grouped(&luma, c"make_points")?,
+            measure: grouped(&luma, c"measure_luma")?,
+            compare: grouped(&luma, c"compare_luma")?,
+            refine: grouped(&luma, c"refine")?,
+            weigh: grouped(&luma, c"weigh")?,
+            average: grouped(&luma, c"average_luma")?,
+            chroma: chroma.transpose()?,
+            luma: layout.plane_shape(0, 1),
+            sample_bytes: samples.bytes(),
+            sums: buffer("the sums of blocks", blocks, size_of::<u32>())?,
+            found: buffer(
+                "the vectors of the search",
+                layout.found.blocks() * references,
+                size_of::<[i32; 2]>(),
+            )?,
+            vectors: buffer("the vectors of blocks", blocks * references, size_of::<[i32; 2]>())?,
+            errors: buffer("the errors of luma", blocks * references, size_of::<LumaError>())?,
+            averages: buffer("the weights of luma", blocks, size_of::<Average>())?,
+            noise: buffer("the noise of blocks", blocks, size_of::<BlockNoise>())?,
+            told: buffer("what blocks tell", told_layout.bytes(), 1)?,
+            told_layout,
+            layout,
+        })
+    }
+
+    /// Queues what is made of a frame whose planes were loaded.
+    pub(super) fn prepare(&mut self, queue: &Queue, frame: &DeviceFrame) -> launcher::Result<()> {
+        let (width, height) = self.layout.point_size();
+        let pitch = self.layout.planes[0].pitch / self.sample_bytes;
+        let points = Arg::Buffer(&frame.points);
+        let luma = Arg::Struct(bytemuck::bytes_of(&self.luma));
+        let planes = Arg::Buffer(&frame.planes);
+        let args = [planes, luma, Arg::Int(pitch as i32), points, points, self.layout.shape.arg()];
+        // SAFETY: it clamps what it reads to the plane, and leaves out items that are not in a plane of points, of which the
+        // buffer holds four.
+        unsafe { self.make_points.launch(queue, &args, [width / 4, height, 1]) }
+    }
+
+    /// Blocks of a row, and rows.
+    fn blocks(&self) -> [usize; 3] {
+        [self.layout.grid.columns, self.layout.grid.rows, 1]
+    }
+
+    /// Queues the measurement of the blocks of `frame`, and of their errors from those of `others` that are `beside` it, by their
+    /// numbers: what the host reads.
+    pub(super) fn measure(
+        &mut self,
+        queue: &Queue,
+        frame: &DeviceFrame,
+        others: &[&DeviceFrame],
+        beside: &[usize],
+    ) -> launcher::Result<()> {
+        let items = self.blocks();
+        let luma_told = self.told_layout.luma.start as i32;
+        let args = [
+            Arg::Buffer(&frame.points),
+            self.layout.shape.arg(),
+            Arg::Struct(bytemuck::bytes_of(&self.luma)),
+            Arg::Buffer(&self.sums),
+            Arg::Buffer(&self.told),
+            Arg::Int(luma_told),
+        ];
+        // SAFETY: items that are no blocks are left out; positions are limited to the points, and of each block the buffers
+        // hold what is written.
+        unsafe { self.measure.launch(queue, &args, items)? };
+        if let Some(chroma) = &mut self.chroma {
+            let args = [
+                Arg::Buffer(&frame.planes),
+                self.layout.shape.arg(),
+                Arg::Struct(bytemuck::bytes_of(&chroma.plane)),
+                Arg::Int(chroma.planes as i32),
+                Arg::Buffer(&self.told),
+                Arg::Int(self.told_layout.chroma.start as i32),
+            ];
+            // SAFETY: as above, with positions that are limited to the planes.
+            unsafe { chroma.measure.launch(queue, &args, items)? };
+        }
+        for (number, &reference) in beside.iter().enumerate() {
+            let asked = 1 << self.told_layout.halvings;
+            let [luma, chroma] = [&self.told_layout.luma_errors, &self.told_layout.chroma_errors]
+                .map(|errors| errors[number].start as i32);
+            let comparison = Comparison { reference: reference as i32, asked, ..Comparison::default() };
+            self.compare_luma(queue, frame, others, Comparison { told: luma, ..comparison })?;
+            self.compare_chroma(queue, frame, others, Comparison { told: chroma, ..comparison })?;
+        }
+        Ok(())
+    }
+
+    /// Queues the errors from those of `others` that are not `beside` it.
+    pub(super) fn measure_others(
+        &mut self,
+        queue: &Queue,
+        frame: &DeviceFrame,
+        others: &[&DeviceFrame],
+        beside: &[usize],
+    ) -> launcher::Result<()> {
+        for reference in (0..others.len()).filter(|reference| !beside.contains(reference)) {
+            let comparison = Comparison { reference: reference as i32, ..Comparison::default() };
+            self.compare_luma(queue, frame, others, comparison)?;
+        }
+        Ok(())
+    }
+
+    fn compare_luma(
+        &mut self,
+        queue: &Queue,
+        frame: &DeviceFrame,
+        others: &[&DeviceFrame],
+        comparison: Comparison,
+    ) -> launcher::Result<()> {
+        let args = [
+            Arg::Buffer(&frame.points),
+            Arg::Buffer(&others[comparison.reference as usize].points),
+            self.layout.shape.arg(),
+            Arg::Struct(bytemuck::bytes_of(&self.luma)),
+            Arg::Struct(bytemuck::bytes_of(&comparison)),
+            Arg::Buffer(&self.sums),
+            Arg::Buffer(&self.found),
+            Arg::Buffer(&self.errors),
+            Arg::Buffer(&self.told),
+        ];
+        // SAFETY: as in `measure`; of each other frame the buffers hold vectors and errors.
+        unsafe { self.compare.launch(queue, &args, [self.layout.grid.columns, self.layout.grid.rows, 1]) }
+    }
+
+    fn compare_chroma(
+        &mut self,
+        queue: &Queue,
+        frame: &DeviceFrame,
+        others: &[&DeviceFrame],
+        comparison: Comparison,
+    ) -> launcher::Result<()> {
+        let items = self.blocks();
+        let Some(chroma) = &mut self.chroma else { return Ok(()) };
+        let comparison = Comparison { planes: chroma.planes as i32, ..comparison };
+        let args = [
+            Arg::Buffer(&frame.planes),
+            Arg::Buffer(&others[comparison.reference as usize].planes),
+            self.layout.shape.arg(),
+            Arg::Struct(bytemuck::bytes_of(&chroma.plane)),
+            Arg::Struct(bytemuck::bytes_of(&comparison)),
+            Arg::Buffer(&self.found),
+            Arg::Buffer(&self.vectors),
+            Arg::Buffer(&self.noise),
+            Arg::Buffer(&chroma.errors),
+            Arg::Buffer(&self.told),
+        ];
+        // SAFETY: as in `compare_luma`.
+        unsafe { chroma.compare.launch(queue, &args, items) }
+    }
+
+    /// Queues the refinement of vectors and the weights, of what was measured and of the noise that was uploaded. Of that
+    /// `strength` 64ths are taken out. `has_chroma`: whether chroma has noise.
+    pub(super) fn weigh(
+        &mut self,
+        queue: &Queue,
+        frame: &DeviceFrame,
+        others: &[&DeviceFrame],
+        (strength, has_chroma): (u32, bool),
+    ) -> launcher::Result<()> {
+        let items = self.blocks();
+        for (reference, other) in others.iter().enumerate() {
+            let comparison =
+                Comparison { reference: reference as i32, is_refined: 1, ..Comparison::default() };
+            let args = [
+                Arg::Buffer(&frame.points),
+                Arg::Buffer(&other.points),
+                self.layout.shape.arg(),
+                Arg::Struct(bytemuck::bytes_of(&self.luma)),
+                Arg::Struct(bytemuck::bytes_of(&comparison)),
+                Arg::Buffer(&self.sums),
+                Arg::Buffer(&self.found),
+                Arg::Buffer(&self.errors),
+                Arg::Buffer(&self.told),
+                Arg::Buffer(&self.noise),
+                Arg::Buffer(&self.vectors),
+            ];
+            // SAFETY: as in `compare_luma`; neighbours are limited to the vectors that were found.
+            unsafe { self.refine.launch(queue, &args, items)? };
+            if has_chroma {
+                self.compare_chroma(queue, frame, others, comparison)?;
+            }
+        }
+        let no_chroma = PlanesShape::default();
+        let (plane, halved, components, errors, averages) = match &self.chroma {
+            Some(ChromaKernels { plane, planes, sampling, errors, averages, .. }) => {
+                let halved = [sampling.halved_x, sampling.halved_y].map(i32::from);
+                (plane, halved, planes * sampling.pixel(), errors, averages)
+            }
+            // Without components neither is used.
+            None => (&no_chroma, [0; 2], 0, &self.errors, &self.averages),
+        };
+        let args = [
+            self.layout.shape.arg(),
+            Arg::Struct(bytemuck::bytes_of(plane)),
+            Arg::Int(halved[0]),
+            Arg::Int(halved[1]),
+            Arg::Int(components as i32),
+            Arg::Int(others.len() as i32),
+            Arg::Int(strength as i32),
+            Arg::Buffer(&self.told),
+            Arg::Buffer(&self.noise),
+            Arg::Buffer(&self.errors),
+            Arg::Buffer(errors),
+            Arg::Buffer(&self.averages),
+            Arg::Buffer(averages),
+        ];
+        // SAFETY: items that are no blocks are left out; of each block and other frame the buffers hold what is read.
+        unsafe { self.weigh.launch(queue, &args, items) }
+    }
+
+    /// Queues the means, as weighed, which are written to `made`.
+    pub(super) fn average(
+        &mut self,
+        queue: &Queue,
+        frame: &DeviceFrame,
+        others: &[&DeviceFrame],
+        made: &Buffer,
+    ) -> launcher::Result<()> {
+        let grid = self.layout.grid;
+        let other = |index: usize| others.get(index).or(others.last()).copied().unwrap_or(frame);
+        let others_points = (0..MOST_REFERENCES).map(|index| Arg::Buffer(&other(index).points));
+        let mut args = vec![Arg::Buffer(&frame.points)];
+        args.extend(others_points);
+        args.extend([
+            self.layout.shape.arg(),
+            Arg::Struct(bytemuck::bytes_of(&self.luma)),
+            Arg::Int(others.len() as i32),
+            Arg::Buffer(&self.vectors),
+            Arg::Buffer(&self.errors),
+            Arg::Buffer(&self.told),
+            Arg::Buffer(&self.averages),
+            Arg::Buffer(made),
+        ]);
+        // SAFETY: items outside the plane are left out, positions are limited to the points, and rows are written up to a
+        // multiple of their alignment.
+        unsafe { self.average.launch(queue, &args, [grid.columns + 1, self.luma_rows(), 1])? };
+        let Some(ChromaKernels { average, plane, planes, sampling, averages, .. }) = &mut self.chroma else {
+            return Ok(());
+        };
+        let mut args = vec![Arg::Buffer(&frame.planes)];
+        args.extend((0..MOST_REFERENCES).map(|index| Arg::Buffer(&other(index).planes)));
+        args.extend([
+            self.layout.shape.arg(),
+            Arg::Struct(bytemuck::bytes_of(plane)),
+            Arg::Int(others.len() as i32),
+            Arg::Buffer(&self.vectors),
+            Arg::Buffer(averages),
+            Arg::Buffer(made),
+        ]);
+        let rows = grid.rows * block_of(*sampling).1;
+        // SAFETY: as above, with positions that are limited to the planes.
+        unsafe { average.launch(queue, &args, [grid.columns, rows, *planes]) }
+    }
+
+    fn luma_rows(&self) -> usize {
+        self.layout.planes[0].size.1
+    }
+}

@@ -1,0 +1,544 @@
+// Frames without noise: what is measured of blocks and of their predictions from other frames, and the means.
+//
+// docs/denoising.md defines them. Built once for luma (-D LUMA=1) and, if there is chroma, once for that: see prediction.cl. In the
+// order in which the host launches these kernels:
+//
+//   make_points      luma    for each frame that is loaded
+//   measure_luma     luma    for each frame that is denoised
+//   compare_luma     luma    for each other frame, those that tell the noise first
+//   measure_chroma   chroma
+//   compare_chroma   chroma  for each other frame that tells the noise
+//   refine           luma    for each other frame, when the host has estimated the noise
+//   compare_chroma   chroma  the same
+//   weigh            luma
+//   average_luma     luma
+//   average_chroma   chroma
+//
+// Of n blocks, of which block (column, row) has number row * columns + column:
+//
+//   sums            of luma's samples in each block
+//   found           for each other frame the vectors of the blocks of the search frame, in quarter luma samples
+//   vectors         for each other frame those of the n blocks, once they are refined
+//   luma_errors     for each other frame the errors of the n blocks; chroma_errors the same
+//   told            what the host reads: of_other_light, then, at bytes that it chooses, blocks, and the errors of those that it asks
+//   of_other_light  for each other frame how many blocks are brighter or darker in it
+//   averages        how the n blocks are averaged
+
+// Names in capitals that no kernel file defines are constants of motion-frames' `interpolation/rules.rs` and `denoising/rules.rs`,
+// which say what they are.
+
+#include "common.cl"
+#include "points.cl"
+#include "prediction.cl"
+
+// Samples of a whole block of luma.
+#define SAMPLES (SIDE * SIDE)
+
+// Sums of squares over a block.
+#if DEPTH == 8
+typedef uint squares_t;
+typedef int product_t;
+#else
+typedef ulong squares_t;
+typedef long product_t;
+#endif
+
+// The same fields as the host's `LumaBlock`, `LumaError`, `ChromaBlock`, `ChromaError`, `BlockNoise` and `Average`.
+typedef struct {
+    uint samples, sum;
+    ulong variation, structure;
+} LumaBlock;
+
+typedef struct {
+    ulong sum, variation;
+    ushort gain;
+    int brighter;
+} LumaError;
+
+typedef struct {
+    ulong samples, variation, along, down;
+    long both;
+} ChromaBlock;
+
+typedef struct {
+    ulong sum;
+    ushort gain;
+    uchar right, below;
+} ChromaError;
+
+typedef struct {
+    ulong luma, chroma;
+} BlockNoise;
+
+typedef struct {
+    ushort weights[1 + MOST_REFERENCES];
+    ushort change;
+} Average;
+
+// The same fields as the host's `Comparison`.
+typedef struct {
+    int reference;   // the number of the other frame
+    int asked;       // the host reads the errors of every so many blocks, of none if it is 0
+    int told;        // where they are in `told`
+    int is_refined;  // whether vectors are refined, and the noise is known
+    int planes;      // planes of chroma
+} Comparison;
+
+// The samples or points of the other frames; the last ones repeat.
+#define OTHERS(type)                                                                                                          \
+    __global const type *other0, __global const type *other1, __global const type *other2, __global const type *other3,       \
+        __global const type *other4, __global const type *other5, __global const type *other6, __global const type *other7
+#define EACH_OTHER {other0, other1, other2, other3, other4, other5, other6, other7}
+
+static inline int blocks_of(FrameShape f)
+{
+    return f.columns * f.rows;
+}
+
+// The vector of a block of the search frame, the one of that of block (column, row), or `step` beside it.
+static inline int2 found_vector(__global const int2 *found, FrameShape f, int reference, int2 block)
+{
+    const int rows = (f.rows + (1 << f.halvings) - 1) >> f.halvings;
+    return found[((ulong)reference * (ulong)rows + (ulong)block.y) * (ulong)f.found_columns + (ulong)block.x];
+}
+
+// The number of block `block` among those of other frame `reference`.
+static inline ulong number_of(FrameShape f, int reference, int block)
+{
+    return (ulong)reference * (ulong)blocks_of(f) + (ulong)block;
+}
+
+// Whether frame `reference` is brighter or darker.
+static inline bool is_of_other_light(__global const uint *of_other_light, FrameShape f, int reference)
+{
+    return 2 * of_other_light[reference] > (uint)blocks_of(f);
+}
+
+static inline ulong per_sample(ulong total, uint samples)
+{
+    return samples == SAMPLES ? total / SAMPLES : total / samples;
+}
+
+#if LUMA
+#include "made_points.cl"
+
+// Columns and rows of a block that are in the frame.
+static inline int2 inside(FrameShape f, int column, int row)
+{
+    return min((int2)(f.width, f.height) - SIDE * (int2)(column, row), (int2)SIDE);
+}
+
+__kernel void measure_luma(__global const source_t *points, FrameShape f, PlanesShape plane, __global uint *sums,
+                           __global uchar *told, int blocks_told)
+{
+    const int column = (int)get_global_id(0), row = (int)get_global_id(1);
+    __global uint *of_other_light = (__global uint *)told;
+    if (column == 0 && row == 0)
+        for (int i = 0; i < MOST_REFERENCES; ++i)
+            of_other_light[i] = 0;
+    if (column >= f.columns || row >= f.rows)
+        return;
+    const int2 size = inside(f, column, row);
+    uint sum = 0;
+    squares_t squares = 0, steps = 0;
+    for (int y = 0; y < size.y; ++y) {
+        uint samples[SIDE];
+        read_row(points, f, plane, 0, 4 * SIDE * (int2)(column, row) + (int2)(0, 4 * y), samples);
+#pragma unroll
+        for (int i = 0; i < SIDE; ++i) {
+            const uint sample = i < size.x ? samples[i] : 0;
+            sum += sample;
+            squares += (squares_t)sample * sample;
+        }
+#pragma unroll
+        for (int i = 1; i < SIDE; ++i) {
+            const uint step = abs_diff(samples[i], samples[i - 1]);
+            steps += (squares_t)step * step;
+        }
+    }
+    LumaBlock block;
+    block.samples = (uint)(size.x * size.y);
+    block.sum = sum;
+    block.variation = (ulong)squares - per_sample((ulong)sum * sum, block.samples);
+    // Of a part of a block there are no steps. White noise differs by twice its variance.
+    const ulong white = size.x == SIDE ? (ulong)steps * 4 / 7 : 0;
+    block.structure = block.variation > white ? block.variation - white : 0;
+    const int number = row * f.columns + column;
+    sums[number] = sum;
+    ((__global LumaBlock *)(told + blocks_told))[number] = block;
+}
+
+// The error of the prediction of a block whose samples have this `sum`, predicted at the end of `vector`.
+static inline LumaError luma_error(__global const source_t *points, __global const source_t *other, FrameShape f,
+                                   PlanesShape plane, int2 block, uint sum, int2 vector)
+{
+    const ushort gains[16] = {NOISE_GAINS};
+    const int2 size = inside(f, block.x, block.y), from = 4 * SIDE * block;
+    uint predicted = 0;
+    squares_t squares = 0;
+    for (int y = 0; y < size.y; ++y) {
+        uint samples[SIDE], others[SIDE];
+        read_row(points, f, plane, 0, from + (int2)(0, 4 * y), samples);
+        read_row(other, f, plane, 0, from + vector + (int2)(0, 4 * y), others);
+#pragma unroll
+        for (int i = 0; i < SIDE; ++i) {
+            const uint difference = i < size.x ? abs_diff(samples[i], others[i]) : 0;
+            squares += (squares_t)difference * difference;
+            predicted += i < size.x ? others[i] : 0;
+        }
+    }
+    const int samples = size.x * size.y;
+    const uint apart = abs_diff(sum, predicted);
+    LumaError error;
+    error.sum = squares;
+    error.variation = (ulong)squares - per_sample((ulong)apart * apart, (uint)samples);
+    error.gain = gains[4 * (vector.y & 3) + (vector.x & 3)];
+    // The difference of the means, rounded.
+    const int twice = 2 * ((int)sum - (int)predicted) + samples, divisor = 2 * samples;
+    error.brighter = twice >= 0 ? twice / divisor : -((divisor - 1 - twice) / divisor);
+    return error;
+}
+
+__kernel void compare_luma(__global const source_t *points, __global const source_t *other, FrameShape f, PlanesShape plane,
+                           Comparison c, __global const uint *sums, __global const int2 *found,
+                           __global LumaError *luma_errors, __global uchar *told)
+{
+    const int column = (int)get_global_id(0), row = (int)get_global_id(1);
+    if (column >= f.columns || row >= f.rows)
+        return;
+    const int number = row * f.columns + column;
+    const int2 vector = found_vector(found, f, c.reference, (int2)(column, row) >> f.halvings);
+    const LumaError error = luma_error(points, other, f, plane, (int2)(column, row), sums[number], vector);
+    luma_errors[number_of(f, c.reference, number)] = error;
+    if (c.asked > 0 && number % c.asked == 0)
+        ((__global LumaError *)(told + c.told))[number / c.asked] = error;
+    if (SAMPLES * (error.sum - error.variation) > LIGHT * error.variation)
+        atomic_inc((__global uint *)told + c.reference);
+}
+
+// The squared difference; if light flickers, without that of the means.
+static inline ulong difference_of(LumaError error, bool flickers)
+{
+    return flickers ? error.variation : error.sum;
+}
+
+// Gives a block with noise the vector of a neighbour in the search frame that predicts it better.
+__kernel void refine(__global const source_t *points, __global const source_t *other, FrameShape f, PlanesShape plane,
+                     Comparison c, __global const uint *sums, __global const int2 *found, __global LumaError *luma_errors,
+                     __global const uint *of_other_light, __global const BlockNoise *noise, __global int2 *vectors)
+{
+    const int column = (int)get_global_id(0), row = (int)get_global_id(1);
+    if (column >= f.columns || row >= f.rows)
+        return;
+    const int number = row * f.columns + column;
+    const ulong place = number_of(f, c.reference, number);
+    const int2 searched = (int2)(column, row) >> f.halvings;
+    const int2 last = (int2)(f.found_columns - 1, (f.rows - 1) >> f.halvings);
+    const int2 own = found_vector(found, f, c.reference, searched);
+    int2 best = own;
+    LumaError error = luma_errors[place];
+    if ((noise[number].luma != 0 || noise[number].chroma != 0) && error.sum != 0) {
+        const bool flickers = is_of_other_light(of_other_light, f, c.reference);
+        for (int side = 0; side < 4; ++side) {
+            // Above, on the left, on the right and below.
+            const int2 step = (int2)(side == 1 ? -1 : side == 2 ? 1 : 0, side == 0 ? -1 : side == 3 ? 1 : 0);
+            const int2 beside = searched + step;
+            if (beside.x < 0 || beside.y < 0 || beside.x > last.x || beside.y > last.y)
+                continue;
+            const int2 vector = found_vector(found, f, c.reference, beside);
+            if (vector.x == own.x && vector.y == own.y)
+                continue;
+            const LumaError of_other = luma_error(points, other, f, plane, (int2)(column, row), sums[number], vector);
+            if (difference_of(of_other, flickers) < difference_of(error, flickers)) {
+                error = of_other;
+                best = vector;
+            }
+        }
+        luma_errors[place] = error;
+    }
+    vectors[place] = best;
+}
+
+// The weight of a prediction in 256ths of that of the frame itself.
+static inline uint share(ulong noise, uint gain, uint gain_of_difference, ulong difference, uint times)
+{
+    const ulong of_noise = (256 + gain_of_difference) * noise, of_both = 256 * difference;
+    const ulong mismatch = of_both > of_noise ? of_both - of_noise : 0;
+    return (uint)(65536 * noise / max(gain * noise + times * mismatch, (ulong)1));
+}
+
+// The weights of the frame itself and of `references` others, with the sum 256, and the most by which samples change, for all that
+// is taken out of `noise`.
+static inline Average average_of(const uint *shares, int references, ulong noise)
+{
+    Average average;
+    uint sum = 256, own = 256;
+    for (int i = 0; i < references; ++i)
+        sum += shares[i];
+    for (int i = 0; i < MOST_REFERENCES; ++i) {
+        const uint weight = i < references ? (256 * shares[i] + sum / 2) / sum : 0;
+        average.weights[1 + i] = (ushort)weight;
+        own -= weight;
+    }
+    average.weights[0] = (ushort)own;
+    // Two and a half deviations, and one level.
+    const ulong square = 25 * noise / 256;
+    uint root = 0;
+    if (square >> 32 != 0) {
+        root = 0xffff;
+    } else {
+        for (uint bit = 0x8000; bit != 0; bit >>= 1)
+            if ((root + bit) * (root + bit) <= (uint)square)
+                root += bit;
+    }
+    average.change = (ushort)(noise == 0 ? 0 : min(root + 1, 0xffffu));
+    return average;
+}
+
+// How the blocks of luma and of chroma are averaged. `chroma` is the first plane of that, with rows of blocks of 8 >> `halved_y`
+// rows and 8 >> `halved_x` pixels of all planes together `components` samples each, 0 without chroma. The noise is taken out
+// `strength` 64ths.
+__kernel void weigh(FrameShape f, PlanesShape chroma, int halved_x, int halved_y, int components, int references, int strength,
+                    __global const uint *of_other_light, __global const BlockNoise *noise,
+                    __global const LumaError *luma_errors, __global const ChromaError *chroma_errors,
+                    __global Average *averages, __global Average *chroma_averages)
+{
+    const int column = (int)get_global_id(0), row = (int)get_global_id(1);
+    if (column >= f.columns || row >= f.rows)
+        return;
+    const int number = row * f.columns + column;
+    const int2 size = inside(f, column, row), sides = (int2)(SIDE >> halved_x, SIDE >> halved_y);
+    const int2 of_chroma = min((int2)(chroma.columns, chroma.rows) - sides * (int2)(column, row), sides);
+    const ulong samples = (ulong)(size.x * size.y), chroma_samples = (ulong)(of_chroma.x * of_chroma.y * components);
+    const ulong taken = noise[number].luma * (ulong)strength / 64, chroma_taken = noise[number].chroma * (ulong)strength / 64;
+    const ulong luma_noise = taken * samples / SAMPLES, chroma_noise = chroma_taken * chroma_samples / SAMPLES;
+    // What luma may have for all that is known.
+    const ulong possible = max(taken, (ulong)SAMPLES << (2 * (DEPTH - 8))) * samples / SAMPLES;
+    uint shares[MOST_REFERENCES], chroma_shares[MOST_REFERENCES];
+    for (int i = 0; i < references; ++i) {
+        shares[i] = chroma_shares[i] = 0;
+        if (luma_noise == 0 && chroma_noise == 0)
+            continue;
+        const LumaError luma = luma_errors[number_of(f, i, number)];
+        ChromaError error = {0, 0, 0, 0};
+        if (chroma_noise != 0)
+            error = chroma_errors[number_of(f, i, number)];
+        // A prediction that equals an earlier one tells nothing new.
+        bool is_new = true, is_new_in_chroma = true;
+        for (int k = 0; k < i; ++k) {
+            const LumaError other = luma_errors[number_of(f, k, number)];
+            const bool is_equal = other.sum == luma.sum && other.variation == luma.variation && other.gain == luma.gain &&
+                                  other.brighter == luma.brighter;
+            is_new = is_new && !is_equal;
+            if (is_equal && chroma_noise != 0) {
+                const ChromaError of_other = chroma_errors[number_of(f, k, number)];
+                is_new_in_chroma = is_new_in_chroma && !(of_other.sum == error.sum && of_other.gain == error.gain &&
+                                                         of_other.right == error.right && of_other.below == error.below);
+            }
+        }
+        const ulong difference = difference_of(luma, is_of_other_light(of_other_light, f, i));
+        if (luma.sum != 0 && is_new)
+            shares[i] = share(luma_noise, luma.gain, luma.gain, difference, 2);
+        if (chroma_noise != 0 && error.sum != 0 && is_new_in_chroma)
+            chroma_shares[i] = min(share(possible, error.gain, luma.gain, difference, 1),
+                                   share(chroma_noise, error.gain, error.gain, error.sum, 1));
+    }
+    averages[number] = average_of(shares, references, taken);
+    if (components > 0)
+        chroma_averages[number] = average_of(chroma_shares, references, chroma_taken);
+}
+
+// Writes luma, whose blocks overlap. An item makes a row of a cell, which lies between the centres of four blocks.
+__kernel void average_luma(__global const source_t *points, OTHERS(source_t), FrameShape f, PlanesShape plane, int references,
+                           __global const int2 *vectors, __global const LumaError *luma_errors,
+                           __global const uint *of_other_light, __global const Average *averages, __global uchar *made)
+{
+    __global const source_t *others[MOST_REFERENCES] = EACH_OTHER;
+    const int cell = (int)get_global_id(0), y = (int)get_global_id(1);
+    const int x = SIDE * cell - SIDE / 2;
+    if (x >= plane.width || y >= plane.rows)
+        return;
+    const int row = (y + SIDE / 2) / SIDE, down = (y + SIDE / 2) % SIDE;
+    const int left = max(cell - 1, 0), right = min(cell, f.columns - 1);
+    const int above = max(row - 1, 0) * f.columns, below = min(row, f.rows - 1) * f.columns;
+    const int around[4] = {above + left, above + right, below + left, below + right};
+    uint samples[SIDE], means[SIDE];
+    read_row(points, f, plane, 0, 4 * (int2)(x, y), samples);
+#pragma unroll
+    for (int i = 0; i < SIDE; ++i)
+        means[i] = 8192;
+    for (int corner = 0; corner < 4; ++corner) {
+        const int block = around[corner];
+        __global const Average *average = averages + block;
+        uint sums[SIDE];
+#pragma unroll
+        for (int i = 0; i < SIDE; ++i)
+            sums[i] = average->weights[0] * samples[i] + 2;
+        for (int other = 0; other < references; ++other) {
+            const uint weight = average->weights[1 + other];
+            if (weight == 0)
+                continue;
+            const ulong place = number_of(f, other, block);
+            uint predicted[SIDE];
+            read_row(others[other], f, plane, 0, 4 * (int2)(x, y) + vectors[place], predicted);
+            if (is_of_other_light(of_other_light, f, other)) {
+                const int brighter = luma_errors[place].brighter;
+#pragma unroll
+                for (int i = 0; i < SIDE; ++i)
+                    predicted[i] = (uint)clamp((int)predicted[i] + brighter, 0, PEAK);
+            }
+#pragma unroll
+            for (int i = 0; i < SIDE; ++i)
+                sums[i] += weight * predicted[i];
+        }
+        const uint height = (uint)(corner < 2 ? 2 * (SIDE - down) - 1 : 2 * down + 1);
+#pragma unroll
+        for (int i = 0; i < SIDE; ++i) {
+            const uint width = (uint)(corner % 2 == 0 ? 2 * (SIDE - i) - 1 : 2 * i + 1);
+            means[i] += height * width * (sums[i] >> 2);
+        }
+    }
+    const int of_left = averages[around[down < SIDE / 2 ? 0 : 2]].change;
+    const int of_right = averages[around[down < SIDE / 2 ? 1 : 3]].change;
+#pragma unroll
+    for (int i = 0; i < SIDE; ++i) {
+        const int sample = (int)samples[i], change = i < SIDE / 2 ? of_left : of_right;
+        means[i] = (uint)clamp((int)(means[i] >> 14), sample - change, sample + change);
+    }
+    write_row(made, plane, 0, x, y, means);
+}
+#else
+
+// Pixels and rows of a block that are in the plane.
+static inline int2 inside(PlanesShape plane, int column, int row)
+{
+    const int2 sides = (int2)(CELL_PIXELS, CELL_HEIGHT);
+    return min((int2)(plane.columns, plane.rows) - sides * (int2)(column, row), sides);
+}
+
+// The sample of component `component` of the pixel at `at`; outside the plane, those at the edge repeat.
+static inline int sample_at_pixel(__global const uchar *planes, PlanesShape plane, int2 at, int component)
+{
+    const int2 nearest = clamp(at, (int2)(0), (int2)(plane.columns, plane.rows) - 1);
+    __global const raw_t *row = (__global const raw_t *)(planes + (size_t)nearest.y * (size_t)plane.pitch);
+    return sample_of(row[nearest.x * PIXEL + component]);
+}
+
+// Measures the blocks of all `count` planes of chroma.
+__kernel void measure_chroma(__global const uchar *planes, FrameShape f, PlanesShape plane, int count, __global uchar *told,
+                             int blocks_told)
+{
+    const int column = (int)get_global_id(0), row = (int)get_global_id(1);
+    if (column >= f.columns || row >= f.rows)
+        return;
+    const int2 size = inside(plane, column, row), first = (int2)(CELL_PIXELS * column, CELL_HEIGHT * row);
+    const uint samples = (uint)(size.x * size.y);
+    ChromaBlock block = {0, 0, 0, 0, 0};
+    block.samples = (ulong)samples * PIXEL * (ulong)count;
+    for (int component = 0; component < count * PIXEL; ++component) {
+        __global const uchar *from = planes + plane.first + (ulong)(component / PIXEL) * plane.bytes;
+        const int of_pixel = component % PIXEL;
+        ulong sum = 0;
+        squares_t squares = 0, along = 0, down = 0;
+        product_t both = 0;
+        for (int y = 0; y < size.y; ++y) {
+            for (int x = 0; x < size.x; ++x) {
+                const int2 at = first + (int2)(x, y);
+                const int sample = sample_at_pixel(from, plane, at, of_pixel);
+                const product_t across = sample_at_pixel(from, plane, at - (int2)(1, 0), of_pixel) +
+                                         sample_at_pixel(from, plane, at + (int2)(1, 0), of_pixel) - 2 * sample;
+                const product_t downwards = sample_at_pixel(from, plane, at - (int2)(0, 1), of_pixel) +
+                                            sample_at_pixel(from, plane, at + (int2)(0, 1), of_pixel) - 2 * sample;
+                sum += (ulong)sample;
+                squares += (squares_t)sample * (squares_t)sample;
+                along += (squares_t)(across * across);
+                down += (squares_t)(downwards * downwards);
+                both += across * downwards;
+            }
+        }
+        block.variation += (ulong)squares - sum * sum / samples;
+        block.along += along;
+        block.down += down;
+        block.both += both;
+    }
+    ((__global ChromaBlock *)(told + blocks_told))[row * f.columns + column] = block;
+}
+
+// Compares the blocks of all planes of chroma with another frame; those with noise alone, if that is known.
+__kernel void compare_chroma(__global const uchar *planes, __global const uchar *other, FrameShape f, PlanesShape plane,
+                             Comparison c, __global const int2 *found, __global const int2 *vectors,
+                             __global const BlockNoise *noise, __global ChromaError *chroma_errors, __global uchar *told)
+{
+    const int column = (int)get_global_id(0), row = (int)get_global_id(1);
+    if (column >= f.columns || row >= f.rows)
+        return;
+    const int number = row * f.columns + column;
+    const ulong place = number_of(f, c.reference, number);
+    if (c.is_refined ? noise[number].chroma == 0 : number % c.asked != 0)
+        return;
+    const int2 vector =
+        c.is_refined ? vectors[place] : found_vector(found, f, c.reference, (int2)(column, row) >> f.halvings);
+    const int2 size = inside(plane, column, row), first = (int2)(CELL_PIXELS * column, CELL_HEIGHT * row);
+    const int2 position = STEPS * (4 * SIDE * (int2)(column, row) + vector);
+    squares_t squares = 0;
+    for (int component = 0; component < c.planes; ++component) {
+        for (int y = 0; y < size.y; ++y) {
+            uint samples[CELL_WIDTH], predicted[CELL_WIDTH];
+            read_row(planes, f, plane, component, UNITS * (first + (int2)(0, y)), samples);
+            read_row(other, f, plane, component, position + (int2)(0, UNITS * y), predicted);
+#pragma unroll
+            for (int i = 0; i < CELL_WIDTH; ++i) {
+                const uint difference = i < size.x * PIXEL ? abs_diff(samples[i], predicted[i]) : 0;
+                squares += (squares_t)difference * difference;
+            }
+        }
+    }
+    const uint right = (uint)position.x & 7, below = (uint)position.y & 7;
+    const uint across = (8 - right) * (8 - right) + right * right, down = (8 - below) * (8 - below) + below * below;
+    ChromaError error;
+    error.sum = squares;
+    error.gain = (ushort)(across * down / 16);
+    error.right = (uchar)right;
+    error.below = (uchar)below;
+    if (c.is_refined)
+        chroma_errors[place] = error;
+    else
+        ((__global ChromaError *)(told + c.told))[number / c.asked] = error;
+}
+
+// Writes plane number get_global_id(2) of those of chroma. An item makes a row of a block.
+__kernel void average_chroma(__global const uchar *planes, OTHERS(uchar), FrameShape f, PlanesShape plane, int references,
+                             __global const int2 *vectors, __global const Average *averages, __global uchar *made)
+{
+    __global const uchar *others[MOST_REFERENCES] = EACH_OTHER;
+    const int column = (int)get_global_id(0), y = (int)get_global_id(1), component = (int)get_global_id(2);
+    if (column >= f.columns || y >= plane.rows)
+        return;
+    const int block = y / CELL_HEIGHT * f.columns + column;
+    __global const Average *average = averages + block;
+    const int2 pixel = (int2)(CELL_PIXELS * column, y);
+    uint samples[CELL_WIDTH], sums[CELL_WIDTH];
+    read_row(planes, f, plane, component, UNITS * pixel, samples);
+#pragma unroll
+    for (int i = 0; i < CELL_WIDTH; ++i)
+        sums[i] = average->weights[0] * samples[i] + 128;
+    for (int other = 0; other < references; ++other) {
+        const uint weight = average->weights[1 + other];
+        if (weight == 0)
+            continue;
+        uint predicted[CELL_WIDTH];
+        const int2 position = UNITS * pixel + STEPS * vectors[number_of(f, other, block)];
+        read_row(others[other], f, plane, component, position, predicted);
+#pragma unroll
+        for (int i = 0; i < CELL_WIDTH; ++i)
+            sums[i] += weight * predicted[i];
+    }
+    const int change = average->change;
+#pragma unroll
+    for (int i = 0; i < CELL_WIDTH; ++i) {
+        const int sample = (int)samples[i];
+        sums[i] = (uint)clamp((int)(sums[i] >> 8), sample - change, sample + change);
+    }
+    write_row(made, plane, component, CELL_WIDTH * column, y, sums);
+}
+#endif

@@ -8,7 +8,7 @@ use gst_video::VideoInfo;
 
 use super::imp::{CAT, MotionDenoise};
 use super::settings::DenoiseSettings;
-use super::stream::{DenoiseState, DenoiseStream, Taken};
+use super::stream::{DenoiseChoice, DenoiseState, DenoiseStream, Taken};
 use crate::settings::{OpenError, refuse, statistics, tell_notices};
 use crate::video::frame::PlaneError;
 use crate::video::sequence::{Holding, HoldsFrames, Leave, Leaving};
@@ -61,12 +61,7 @@ impl MotionDenoise {
         let open = move || DenoiseStream::open(&info, &chosen, references);
         match (settings.devices.open_apart((&*element, &self.holding.interrupt), open), &state.settings) {
             (Ok((stream, choice)), _) => {
-                self.warnings.lock().choice((&*element, *CAT), stream.device(), &choice);
-                gst::info!(CAT, imp = self, "{} searches", stream.device());
-                if let Some(launching) = stream.launching() {
-                    gst::info!(CAT, imp = self, "Kernels are {launching}");
-                }
-                self.statistics.lock().set_device(&stream);
+                self.tell_choice(&stream, choice);
                 Ok(Some(Some(stream)))
             }
             (Err(OpenError::Setup(error)), Some(current)) => {
@@ -77,11 +72,27 @@ impl MotionDenoise {
         }
     }
 
+    /// Says which devices were chosen for `stream`.
+    fn tell_choice(&self, stream: &DenoiseStream, choice: DenoiseChoice) {
+        let (device, denoiser) = (stream.device(), stream.denoiser());
+        let warnings = &mut *self.warnings.lock();
+        warnings.choice((&*self.obj(), *CAT), device, &choice.search);
+        // One reason is enough.
+        if let (Some(reason), None) = (choice.denoiser, choice.search.fallback) {
+            warnings.fallback((&*self.obj(), *CAT), "Denoising", denoiser, &reason);
+        }
+        gst::info!(CAT, imp = self, "{device} searches, {denoiser} denoises");
+        for launching in stream.launching().into_iter().flatten() {
+            gst::info!(CAT, imp = self, "Kernels are {launching}");
+        }
+        self.statistics.lock().set_devices(stream);
+    }
+
     /// Says what has happened to the devices, of which others may search from now on.
     fn tell_what_happened(&self, stream: &mut DenoiseStream) {
         let notices = stream.take_notices();
         if !notices.is_empty() {
-            self.statistics.lock().set_device(stream);
+            self.statistics.lock().set_devices(stream);
             tell_notices(&*self.obj(), *CAT, notices);
         }
     }

@@ -21,8 +21,11 @@ pub struct DenoiseStatistics {
     pub measured: u64,
     /// The devices that search; empty before they are opened.
     device: String,
-    /// What launches their kernels, if they have kernels.
+    /// The one that averages.
+    denoise_device: String,
+    /// What launches their kernels, where they have kernels.
     launcher: Option<&'static str>,
+    denoise_launcher: Option<&'static str>,
     /// The time that frames took to load, with the search.
     pub loading: Duration,
     /// The time that frames took to measure and to average.
@@ -30,10 +33,10 @@ pub struct DenoiseStatistics {
 }
 
 impl DenoiseStatistics {
-    /// Notes which devices search for `stream`.
-    pub fn set_device(&mut self, stream: &DenoiseStream) {
-        self.device = stream.device().into();
-        self.launcher = launcher(stream.launching());
+    /// Notes which devices search for `stream`, and which one averages.
+    pub fn set_devices(&mut self, stream: &DenoiseStream) {
+        (self.device, self.denoise_device) = (stream.device().into(), stream.denoiser().into());
+        [self.launcher, self.denoise_launcher] = stream.launching().map(launcher);
     }
 
     /// Counts a frame that was measured, with noise of this mean standard deviation, and averaged if it `is_denoised`, in
@@ -54,6 +57,8 @@ impl DenoiseStatistics {
             .field("noise", if self.measured > 0 { self.noise / self.measured as f64 } else { 0.0 })
             .field("device", &self.device)
             .field("launcher", self.launcher)
+            .field("denoise-device", &self.denoise_device)
+            .field("denoise-launcher", self.denoise_launcher)
             .field("load-time", mean_ns(self.loading, self.frames_in))
             .field("denoise-time", mean_ns(self.denoising, self.measured))
             .build()

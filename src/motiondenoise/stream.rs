@@ -6,14 +6,18 @@ use std::collections::VecDeque;
 use gst_video::VideoInfo;
 
 use super::settings::DenoiseSettings;
-use crate::settings::StreamError;
+use crate::settings::{MotionEstimateOnDeviceFailure, StreamError};
 use crate::video::frame::{self, FrameLayout, PlaneError};
 use crate::video::pool::{self, HeldBuffers};
 use crate::video::sequence::Leave;
 use crate::video::waiting::{Item, Waiting};
-use motion_frames::denoising::{Denoiser, LumaSlot, NoiseLevel, Reference, Strength, search_parameters};
+use motion_frames::backend::{DenoisedStream, native_denoiser};
+use motion_frames::denoising::{
+    DenoisingError, FrameDenoiser, LoadedFrame, LumaSlot, NoiseLevel, ReferenceFrame, Strength,
+    search_parameters,
+};
 use motion_search::backend::Choice;
-use motion_search::estimator::{FrameView, Launching, Notice, Output, References, SetupError};
+use motion_search::estimator::{EstimateError, Frame, Launching, Notice, Output, References, SetupError};
 use motion_search::session::{FrameSlot, Session};
 use motion_search::tuning::{Kernel, Tuning};
 
@@ -63,6 +67,20 @@ fn sharing(buffer: gst::Buffer, earlier: &gst::Buffer) -> gst::Buffer {
     shared
 }
 
+/// What is averaged for frames of `layout`.
+fn denoised(layout: &FrameLayout, settings: &DenoiseSettings, references: References) -> DenoisedStream {
+    let (format, loaded) = (layout.format().clone(), settings.loaded());
+    DenoisedStream { format, references: references.count(), loaded }
+}
+
+/// The error of what takes the noise out, if `error` is one.
+fn device_error(error: StreamError) -> Result<DenoisingError, StreamError> {
+    match error {
+        StreamError::Denoise(error) => Ok(error),
+        other => Err(other),
+    }
+}
+
 /// Whether a frame does not repeat the one before it.
 fn is_new(frame: &&WindowFrame) -> bool {
     !frame.is_repeat
@@ -75,7 +93,9 @@ pub struct DenoiseStream {
     settings: DenoiseSettings,
     references: References,
     session: Session<FieldPlace>,
-    denoiser: Denoiser,
+    denoiser: Box<dyn FrameDenoiser>,
+    /// What has happened to `denoiser`.
+    notices: Vec<Notice>,
     /// Frames that have left and later ones are averaged with, oldest first. While repeats of the last one may come, it is
     /// one more.
     past: VecDeque<WindowFrame>,
@@ -83,10 +103,20 @@ pub struct DenoiseStream {
     waiting: Waiting<WindowFrame>,
     /// The number of frames of the sequence before `past`, without repeats.
     first: u64,
-    /// Whether the frame that was measured last is to change, and the mean standard deviation of its noise.
+    /// With what the frame was measured that was measured last, whether it is to change, and the mean standard deviation of its
+    /// noise.
+    asked: (NoiseLevel, Strength),
     measured: (bool, f64),
     /// How many repeats of the last frame have come.
     repeats: usize,
+}
+
+/// How the devices of a [`DenoiseStream`] were chosen.
+pub struct DenoiseChoice {
+    /// Those that search.
+    pub search: Choice,
+    /// Why frames are not averaged where it was asked for.
+    pub denoiser: Option<SetupError>,
 }
 
 /// What kind of frame has come.
@@ -109,27 +139,35 @@ impl DenoiseStream {
         info: &VideoInfo,
         settings: &DenoiseSettings,
         references: References,
-    ) -> Result<(Self, Choice), SetupError> {
+    ) -> Result<(Self, DenoiseChoice), SetupError> {
         let layout = FrameLayout::new(info.clone()).with_significant_bits(settings.significant_bits);
         let layout = layout.with_levels(settings.levels.get());
         let format = layout.format();
         let parameters = search_parameters(format.size.0, format.size.1, references)?;
-        let (session, choice) = settings.devices.open(Kernel::Auto, Tuning::default(), &parameters)?;
-        let threads = settings.devices.threads as usize;
-        let denoiser = Denoiser::new(format, references.count(), settings.loaded(), threads)?;
-        let stream = Self {
+        let (denoiser, fallback) =
+            settings.devices.open_denoiser(&denoised(&layout, settings, references))?;
+        let (session, search) = settings.devices.open(Kernel::Auto, Tuning::default(), &parameters)?;
+        let mut stream = Self {
             layout,
             settings: settings.clone(),
             references,
             session,
             denoiser,
+            notices: Vec::new(),
             past: VecDeque::new(),
             waiting: Waiting::default(),
             first: 0,
+            asked: (NoiseLevel::MEASURED, Strength::new(0.0)),
             measured: (false, 0.0),
             repeats: 0,
         };
-        Ok((stream, choice))
+        if let Err(error) = stream.denoiser.rehearse() {
+            stream.fall_back(error, false).map_err(|error| SetupError::Device {
+                device: settings.devices.device.clone(),
+                message: error.to_string(),
+            })?;
+        }
+        Ok((stream, DenoiseChoice { search, denoiser: fallback }))
     }
 
     /// Whether `settings` need no other stream: their strength and noise level may be others.
@@ -143,9 +181,14 @@ impl DenoiseStream {
         self.session.device()
     }
 
-    /// What launches the kernels of the device that searches, if it has kernels.
-    pub fn launching(&self) -> Option<&Launching> {
-        self.session.launching()
+    /// The name of the device that averages.
+    pub fn denoiser(&self) -> &str {
+        self.denoiser.device()
+    }
+
+    /// What launches the kernels of the devices that search, and of the one that averages, where they have kernels.
+    pub fn launching(&self) -> [Option<&Launching>; 2] {
+        [self.session.launching(), self.denoiser.launching()]
     }
 
     pub fn info(&self) -> &VideoInfo {
@@ -162,7 +205,9 @@ impl DenoiseStream {
 
     /// What has happened to the devices since the previous call.
     pub fn take_notices(&mut self) -> Vec<Notice> {
-        self.session.take_notices()
+        let mut notices = self.session.take_notices();
+        notices.append(&mut self.notices);
+        notices
     }
 
     /// Takes `buffer` as the next frame of the sequence, and searches between it and those before it.
@@ -190,7 +235,7 @@ impl DenoiseStream {
         while self.session.in_flight() + self.references.count() > self.session.depth() {
             self.finish_search()?;
         }
-        let (search_frame, luma) = self.denoiser.load(&self.layout.read(&buffer)?.plane(0)?)?;
+        let (search_frame, luma) = self.load(&frame::planes(&self.layout, &buffer)?)?;
         let slot = self.session.add_frame(search_frame)?;
         let number = self.first + (self.past.len() + self.waiting.frames().filter(is_new).count()) as u64;
         let References { backward, forward } = self.references;
@@ -218,6 +263,56 @@ impl DenoiseStream {
         self.waiting.push(frame);
         self.drop_past();
         Ok(Taken::New)
+    }
+
+    /// Loads the frame with these `planes`, by the CPU if the device fails.
+    ///
+    /// # Errors
+    /// As [`Self::take_input`].
+    fn load(&mut self, planes: &[Frame]) -> Result<(Frame, LumaSlot), StreamError> {
+        match self.denoiser.load(planes) {
+            Err(error) => {
+                let is_first_measured = self.waiting.first().is_some_and(|first| first.is_repeat);
+                self.fall_back(error, is_first_measured)?;
+                if is_first_measured {
+                    self.measure_first()?;
+                }
+                Ok(self.denoiser.load(planes)?)
+            }
+            loaded => Ok(loaded?),
+        }
+    }
+
+    /// Lets the CPU take over after the device has failed with `error`: it loads the frames that are held. `is_measured_again`: the
+    /// frame that was measured last is the next one that is measured.
+    ///
+    /// # Errors
+    /// `error` if no device has failed, or the CPU is not to take over.
+    fn fall_back(&mut self, error: DenoisingError, is_measured_again: bool) -> Result<(), StreamError> {
+        let DenoisingError::Device(EstimateError::Device { device, message }) = &error else {
+            return Err(error.into());
+        };
+        let Self { layout, settings, references, denoiser, notices, past, waiting, .. } = self;
+        if settings.devices.on_device_failure == MotionEstimateOnDeviceFailure::Error {
+            return Err(error.into());
+        }
+        let stream = denoised(layout, settings, *references);
+        let (threads, noise) =
+            (settings.devices.threads as usize, denoiser.noise_to_go_on(is_measured_again));
+        let Ok(native) = native_denoiser(&stream, threads, noise) else { return Err(error.into()) };
+        notices.push(Notice::Failure(format!(
+            "{device} failed to denoise frames ({message}); continuing on {}",
+            native.device()
+        )));
+        *denoiser = native;
+        let mut slot = LumaSlot::default();
+        for frame in past.iter_mut().chain(waiting.frames_mut()) {
+            if !frame.is_repeat {
+                slot = denoiser.load(&frame::planes(layout, &frame.buffer)?)?.1;
+            }
+            frame.luma = slot;
+        }
+        Ok(())
     }
 
     /// Drops the frames that no later one is averaged with, once the next one is no repeat.
@@ -308,14 +403,25 @@ impl DenoiseStream {
             self.finish_search()?;
         }
         if self.waiting.first().is_some_and(|frame| !frame.is_repeat) {
-            self.denoiser.set_noise_level(level);
-            self.measured = self.with_planes(|denoiser, planes, references| {
-                let noise = denoiser.measure(planes, references, strength)?;
-                let is_noisy = !references.is_empty() && !noise.is_none() && !strength.is_none();
-                Ok((is_noisy, noise.mean_deviation()))
-            })?;
+            self.asked = (level, strength);
+            if let Err(error) = self.measure_first() {
+                self.fall_back(device_error(error)?, true)?;
+                self.measure_first()?;
+            }
         }
         Ok(self.measured)
+    }
+
+    /// Measures the frame that leaves next, or the one that it repeats.
+    fn measure_first(&mut self) -> Result<(), StreamError> {
+        let (level, strength) = self.asked;
+        self.denoiser.set_noise_level(level);
+        self.measured = self.with_planes(|denoiser, frame, references| {
+            let noise = denoiser.measure(frame, references, strength)?;
+            let is_noisy = !references.is_empty() && !noise.is_none() && !strength.is_none();
+            Ok((is_noisy, noise.mean_deviation()))
+        })?;
+        Ok(())
     }
 
     /// Writes the frame that was measured without its noise.
@@ -323,11 +429,25 @@ impl DenoiseStream {
     /// # Errors
     /// As [`Self::measure`].
     pub fn write(&mut self, out: &mut gst::BufferRef) -> Result<(), StreamError> {
+        if let Err(error) = self.write_first(out) {
+            self.fall_back(device_error(error)?, true)?;
+            self.measure_first()?;
+            self.write_first(out)?;
+        }
+        Ok(())
+    }
+
+    fn write_first(&mut self, out: &mut gst::BufferRef) -> Result<(), StreamError> {
         let layout = self.layout.clone();
+        if let Some(target) = frame::write_on_gpu(&layout, out)
+            && self.denoiser.copy_to_blocks(&target)?
+        {
+            return Ok(());
+        }
         let mut out = layout.write(out)?;
-        self.with_planes(|denoiser, planes, references| {
-            for (index, source) in planes.iter().enumerate() {
-                denoiser.write_plane(index, source, references, &mut out.plane_mut(index)?)?;
+        self.with_planes(|denoiser, frame, references| {
+            for index in 0..frame.planes.len() {
+                denoiser.write_plane(index, frame, references, &mut out.plane_mut(index)?)?;
             }
             Ok(())
         })
@@ -345,7 +465,11 @@ impl DenoiseStream {
     /// Calls `work` with the planes of the frame that leaves next and those that it is averaged with.
     fn with_planes<T: Default>(
         &mut self,
-        work: impl FnOnce(&mut Denoiser, &[FrameView<'_>], &[Reference<'_>]) -> Result<T, StreamError>,
+        work: impl FnOnce(
+            &mut dyn FrameDenoiser,
+            LoadedFrame<'_>,
+            &[ReferenceFrame<'_>],
+        ) -> Result<T, StreamError>,
     ) -> Result<T, StreamError> {
         let Self { layout, denoiser, past, waiting, .. } = self;
         let Some(first) = waiting.first() else { return Ok(T::default()) };
@@ -359,15 +483,15 @@ impl DenoiseStream {
         // A field is there as long as the frame in which it was found.
         let fields = frame.fields.iter().filter_map(|(offset, field)| Some((*offset, at(*offset)?, field)));
         let fields: Vec<_> = fields.collect();
-        let others = fields.iter().map(|(_, frame, _)| layout.read(&frame.buffer));
+        let others = fields.iter().map(|(_, frame, _)| frame::planes(layout, &frame.buffer));
         let others = others.collect::<Result<Vec<_>, _>>()?;
-        let others = others.iter().map(|frame| frame.planes()).collect::<Result<Vec<_>, _>>()?;
         let mut references = Vec::with_capacity(others.len());
         for (planes, (offset, frame, field)) in others.iter().zip(&fields) {
-            let (slot, offset) = (frame.luma, *offset);
-            references.push(Reference { slot, planes, vectors: &field.vectors, offset });
+            let frame = LoadedFrame { slot: frame.luma, planes };
+            references.push(ReferenceFrame { frame, vectors: &field.vectors, offset: *offset });
         }
-        work(denoiser, &layout.read(&frame.buffer)?.planes()?, &references)
+        let planes = frame::planes(layout, &frame.buffer)?;
+        work(&mut **denoiser, LoadedFrame { slot: frame.luma, planes: &planes }, &references)
     }
 }
 

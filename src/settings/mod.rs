@@ -5,7 +5,7 @@ use glib::prelude::*;
 use glib::{ParamSpecEnum, ParamSpecString, ParamSpecUInt};
 use gst::prelude::*;
 
-use motion_frames::backend::{OpenedMaker, open_maker};
+use motion_frames::backend::{DenoisedStream, OpenedDenoiser, OpenedMaker, open_denoiser, open_maker};
 use motion_frames::interpolation::{FrameFormat, FrameQuality};
 use motion_search::backend::{self, DeviceSelector, OnDeviceFailure, Opener};
 use motion_search::estimator::{Parameters, SetupError};
@@ -242,6 +242,14 @@ impl DeviceSettings {
     /// As [`open_maker`].
     pub fn open_maker(&self, format: &FrameFormat, quality: FrameQuality) -> Result<OpenedMaker, SetupError> {
         open_maker(&self.selector()?, format, quality, self.threads as usize)
+    }
+
+    /// What takes the noise out of the frames of `stream` on one of these devices.
+    ///
+    /// # Errors
+    /// As [`open_denoiser`].
+    pub fn open_denoiser(&self, stream: &DenoisedStream) -> Result<OpenedDenoiser, SetupError> {
+        open_denoiser(&self.selector()?, stream, self.threads as usize)
     }
 }
 

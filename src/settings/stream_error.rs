@@ -6,6 +6,7 @@ use super::search_message;
 use crate::meta::MetaError;
 use crate::video::frame::{PlaneError, frame_message};
 use motion_frames::compensation::CompensationError;
+use motion_frames::denoising::DenoisingError;
 use motion_frames::interpolation::InterpolationError;
 use motion_search::estimator::EstimateError;
 
@@ -24,6 +25,9 @@ pub enum StreamError {
     /// A frame between two others is not made.
     #[error(transparent)]
     Make(InterpolationError),
+    /// The noise of a frame is not taken out.
+    #[error(transparent)]
+    Denoise(#[from] DenoisingError),
     /// The vectors cannot be attached.
     #[error(transparent)]
     Attach(#[from] MetaError),
@@ -36,6 +40,13 @@ impl StreamError {
             Self::Search(error) => search_message(error),
             Self::Make(error @ InterpolationError::Device(_)) => {
                 gst::error_msg!(gst::LibraryError::Failed, ("No frame can be made: {error}"), ["{error:?}"])
+            }
+            Self::Denoise(error @ DenoisingError::Device(_)) => {
+                gst::error_msg!(
+                    gst::LibraryError::Failed,
+                    ("No frame can be denoised: {error}"),
+                    ["{error:?}"]
+                )
             }
             Self::Attach(error) => {
                 gst::error_msg!(

@@ -5,6 +5,8 @@ use gst_video::VideoFormat;
 use motion_search::estimator::References;
 
 use super::support::*;
+#[cfg(feature = "opencl")]
+use test_support::some_of;
 
 /// Checks that `launch` makes what the oracle makes of `count` noisy frames with `past` and `future`.
 fn check(launch: &str, format: VideoFormat, count: u64, references: (usize, usize)) {
@@ -65,8 +67,32 @@ fn any_format_equals_the_oracle() {
 #[cfg(feature = "opencl")]
 #[test]
 fn any_device_makes_the_same() {
+    use VideoFormat::{
+        Gray8, Gray16Le, I420, I42010le, I42212le, Nv12, Nv21, P01010le, Y42b, Y44410le, Yv12,
+    };
     for device in ["cpu", "cpu,native"] {
-        check(&format!("motiondenoise device={device}"), VideoFormat::I420, 4, (2, 1));
+        check(&format!("motiondenoise device={device}"), I420, 4, (2, 1));
+    }
+    let formats = [Gray8, Nv12, P01010le, Y42b, Gray16Le, I42010le, I42212le, Nv21, Y44410le, Yv12];
+    for format in some_of(3, formats) {
+        check("motiondenoise device=cpu", format, 3, (1, 1));
+    }
+}
+
+/// What the property tells of the devices.
+#[cfg(feature = "opencl")]
+#[test]
+fn statistics_tell_what_denoises() {
+    for (device, launcher) in [("cpu", Some("opencl")), ("native", None)] {
+        let info = i420();
+        let mut harness = harness(&format!("motiondenoise device={device}"), &info);
+        push(&mut harness, frame(&info, 0, true));
+        let stats: gst::Structure = element(&harness).property("stats");
+        assert_eq!(stats.get::<Option<String>>("denoise-launcher").unwrap().as_deref(), launcher);
+        let [search, denoise] = ["device", "denoise-device"].map(|name| stats.get::<String>(name).unwrap());
+        assert_eq!(search, denoise);
+        assert_eq!(denoise == "native", device == "native");
+        end(&mut harness);
     }
 }
 

@@ -114,9 +114,9 @@ pub trait FrameDenoiser: Send {
         Ok(false)
     }
 
-    /// The noise with which a [`Denoiser`] goes on ([`Denoiser::set_noise`]) if the device fails: that of the stream before the
-    /// frame that was measured last, unless a frame was loaded since. `None` for the CPU, which does not fail.
-    fn noise_to_go_on(&self) -> Option<NoiseMap> {
+    /// The noise with which a [`Denoiser`] goes on ([`Denoiser::set_noise`]) if the device fails. `is_measured_again`: the frame
+    /// of the last call of [`Self::measure`] is the next one that it measures. `None` for the CPU, which does not fail.
+    fn noise_to_go_on(&self, _is_measured_again: bool) -> Option<NoiseMap> {
         None
     }
 }

@@ -44,9 +44,8 @@ pub struct OpenClDenoiser {
     references: usize,
     noise: NoiseMap,
     memory: NoiseMemory,
-    /// What the noise of the frame that was measured last has followed, unless a frame was loaded since.
+    /// What the noise of the frame that was measured last has followed.
     history: NoiseHistory,
-    has_history: bool,
     /// Where the next frame is loaded to.
     next: usize,
     /// What has become of the frame that was measured last.
@@ -201,7 +200,6 @@ impl OpenClDenoiser {
             noise: NoiseMap::new(format.size, format.samples.depth())?,
             memory: NoiseMemory::new(format.size, format.samplings.len() > 1)?,
             history: NoiseHistory::default(),
-            has_history: false,
             next: 0,
             measured: Measured::default(),
             has_measured: false,
@@ -466,13 +464,12 @@ impl FrameDenoiser for OpenClDenoiser {
         self.finish_read().map_err(|error| self.failed(error))?;
         self.set_noise_level(NoiseLevel::MEASURED);
         self.restart();
-        (self.next, self.has_history) = (0, false);
+        self.next = 0;
         Ok(())
     }
 
     fn load(&mut self, planes: &[Frame]) -> Result<(Frame, LumaSlot), DenoisingError> {
         self.format.check_frames(planes)?;
-        self.has_history = false;
         let found: Option<Vec<_>> = planes.iter().map(|plane| self.context.plane_of(plane)).collect();
         let slot = self.next;
         let loaded = self.load_to(slot, planes, found.as_deref());
@@ -505,9 +502,8 @@ impl FrameDenoiser for OpenClDenoiser {
         assert!(references.len() <= self.references, "{} of {} frames", references.len(), self.references);
         self.format.check_frames(frame.planes)?;
         references.iter().try_for_each(|reference| self.format.check_frames(reference.frame.planes))?;
-        self.stage_vectors(references)?;
         self.noise.note(&mut self.history);
-        self.has_history = true;
+        self.stage_vectors(references)?;
         let stays_on_device = self.objects.frames[frame.slot.0].is_of_device;
         self.measured = Measured { stays_on_device, ..Measured::default() };
         let is_beside = |index: &usize| references[*index].offset.abs() == 1;
@@ -555,9 +551,9 @@ impl FrameDenoiser for OpenClDenoiser {
         copied.map(|()| true).map_err(|error| self.failed(error))
     }
 
-    fn noise_to_go_on(&self) -> Option<NoiseMap> {
+    fn noise_to_go_on(&self, is_measured_again: bool) -> Option<NoiseMap> {
         let mut noise = self.noise.clone();
-        if self.has_history {
+        if is_measured_again {
             noise.go_back(&self.history);
         }
         Some(noise)

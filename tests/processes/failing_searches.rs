@@ -121,31 +121,3 @@ fn nothing_fails_behind_calls_that_do_not() {
     assert!(output.status.success() && !text(&output).contains("WARNING"), "{}", text(&output));
     assert!(vectors == expected);
 }
-
-/// What `motiondenoise` averages is found by the CPU from then on.
-#[test]
-fn frames_lose_their_noise_after_a_device_is_lost() {
-    let scratch = Scratch::new("lost-denoise");
-    let denoise = |device: &str, fault: Option<&str>| {
-        let mut command = scratch.gst_launch();
-        command
-            .args(format!("-m videotestsrc num-buffers={FRAMES} pattern=snow").split(' '))
-            .args("! video/x-raw,format=I420,width=96,height=80 ! motiondenoise".split(' '))
-            .args([&format!("device={device}"), "!", "filesink"])
-            .arg(format!("location={}", scratch.path("frames.raw").display()));
-        fault.into_iter().for_each(|fault| with_fault(&mut command, fault));
-        scratch.run(command, "frames.raw")
-    };
-    let (_, expected) = denoise("native", None);
-    assert_eq!(expected.len(), FRAMES as usize * 96 * 80 * 3 / 2);
-    let (output, frames) = denoise("0:0", Some("lose clEnqueueWriteBufferRect 5"));
-    let text = text(&output);
-    assert!(output.status.success(), "{text}");
-    assert_eq!(text.matches("continuing on native").count(), 1, "{text}");
-    assert!(
-        text.contains("denoised=(guint64)12")
-            && text.contains("device=(string)native, launcher=(string)NULL"),
-        "{text}"
-    );
-    assert!(frames == expected, "other frames");
-}

@@ -10,6 +10,8 @@ mod examples;
 #[cfg(feature = "cuda")]
 mod failing_cuda;
 #[cfg(feature = "opencl")]
+mod failing_denoised_frames;
+#[cfg(feature = "opencl")]
 mod failing_made_frames;
 #[cfg(feature = "opencl")]
 mod failing_searches;

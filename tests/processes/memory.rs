@@ -88,7 +88,8 @@ fn no_frame_that_is_made_allocates_memory_of_the_size_of_a_frame() {
             devices().into_iter().map(|device| format!("motioninterpolate device={device} threads=2"));
         let others = ["motioninterpolate mode=blend".into(), "motioninterpolate mode=repeat".into()];
         let interpolated = on_devices.chain(others).map(|element| (element, 70));
-        let denoised = [("motiondenoise device=native threads=2".into(), 28)];
+        let denoised =
+            devices().into_iter().map(|device| (format!("motiondenoise device={device} threads=2"), 28));
         for (element, expected) in interpolated.chain(denoised) {
             let (mut harness, bytes) = around(&element, 640, 480);
             let is_interpolated = element.starts_with("motioninterpolate");

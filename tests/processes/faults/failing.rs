@@ -54,6 +54,13 @@ pub const MADE: Setting = Setting {
     ..ALONE
 };
 
+const DENOISED: Setting = Setting {
+    element: "motiondenoise",
+    // What searches, and what averages, on the same device.
+    warnings: 2,
+    ..ALONE
+};
+
 /// Runs calls of the setting with each of `faults`: in the long form every call with every fault, else some of the ends of
 /// each function's.
 fn check(name: &str, setting: Setting, faults: &[(&str, i32)]) {
@@ -138,6 +145,12 @@ fn of_hierarchical_search_of_a_gpu() {
 #[ignore = "takes long: the complete run has it"]
 fn of_made_frames() {
     check("interpolation", MADE, &EACH);
+}
+
+#[test]
+#[ignore = "takes long: the complete run has it"]
+fn of_denoised_frames() {
+    check("denoising", DENOISED, &EACH);
 }
 
 /// No memory on the device, and a code that no standard has.

@@ -3,6 +3,7 @@
 // docs/denoising.md defines them. Built once for luma (-D LUMA=1) and, if there is chroma, once for that: see prediction.cl. In the
 // order in which the host launches these kernels:
 //
+//   compare_frames   luma    for frames in memory of the device: whether one repeats the one before
 //   make_points      luma    for each frame that is loaded
 //   measure_luma     luma    for each frame that is denoised
 //   compare_luma     luma    for each other frame, those that tell the noise first
@@ -121,6 +122,22 @@ static inline ulong per_sample(ulong total, uint samples)
 
 #if LUMA
 #include "made_points.cl"
+
+// Writes `number` to `differs` if two frames differ in plane number get_global_id(2) of those of the shape of `plane`. An item
+// compares eight bytes; rows begin at multiples of that.
+__kernel void compare_frames(__global const uchar *frame, __global const uchar *other, PlanesShape plane, uint number,
+                             volatile __global uint *differs)
+{
+    const int x = 8 * (int)get_global_id(0), y = (int)get_global_id(1);
+    const int bytes = min(plane.width * (int)sizeof(raw_t) - x, 8);
+    if (bytes <= 0 || y >= plane.rows)
+        return;
+    const ulong at = plane.first + (ulong)get_global_id(2) * plane.bytes + (ulong)y * (ulong)plane.pitch + (ulong)x;
+    const ulong both = *(__global const ulong *)(frame + at) ^ *(__global const ulong *)(other + at);
+    // The first bytes are the lowest. What is behind the row's end does not count.
+    if (both << (64 - 8 * bytes) != 0 && *differs != number)
+        atomic_xchg(differs, number);
+}
 
 // Columns and rows of a block that are in the frame.
 static inline int2 inside(FrameShape f, int column, int row)

@@ -37,6 +37,8 @@ pub struct MotionDenoise {
     pub(super) warnings: Mutex<PostedWarnings>,
     pub(super) holding: Holding,
     pub(super) output: OutputBuffers,
+    #[cfg(feature = "cuda")]
+    pub(super) cuda: video::cuda::ElementContext,
 }
 
 #[glib::object_subclass]
@@ -90,9 +92,17 @@ impl ElementImpl for MotionDenoise {
     fn pad_templates() -> &'static [gst::PadTemplate] {
         static TEMPLATES: LazyLock<Vec<gst::PadTemplate>> = LazyLock::new(|| {
             let caps = video::caps();
+            #[cfg(feature = "cuda")]
+            let caps = video::cuda::with_cuda(caps);
             video::pad_templates(&caps, &caps)
         });
         &TEMPLATES
+    }
+
+    #[cfg(feature = "cuda")]
+    fn set_context(&self, context: &gst::Context) {
+        self.cuda.set(&*self.obj(), context);
+        self.parent_set_context(context);
     }
 
     fn change_state(
@@ -120,6 +130,8 @@ impl BaseTransformImpl for MotionDenoise {
     fn stop(&self) -> Result<(), gst::ErrorMessage> {
         self.holding.stop();
         *self.state.lock() = DenoiseState::default();
+        #[cfg(feature = "cuda")]
+        self.cuda.forget();
         gst::debug!(CAT, imp = self, "Stopped: {:?}", self.statistics.lock());
         Ok(())
     }
@@ -132,6 +144,11 @@ impl BaseTransformImpl for MotionDenoise {
             self.post_error_message(gst::error_msg!(gst::StreamError::Format, ("{obstacle}"), ["{info:?}"]));
             return Err(gst::loggable_error!(CAT, "{obstacle}: {info:?}"));
         }
+        #[cfg(feature = "cuda")]
+        {
+            let context = self.cuda.context_for(&*self.obj(), incaps);
+            self.settings.lock().devices.memory = context;
+        }
         match self.set_info(info) {
             // The next frame opens the devices, if one comes.
             Ok(()) | Err(gst::FlowError::Flushing) => Ok(()),
@@ -140,7 +157,11 @@ impl BaseTransformImpl for MotionDenoise {
     }
 
     fn decide_allocation(&self, query: &mut gst::query::Allocation) -> Result<(), gst::LoggableError> {
-        self.output.decide(query, None).map_err(|error| gst::loggable_error!(CAT, "{error}"))?;
+        #[cfg(feature = "cuda")]
+        let pool = self.cuda.pool_for(query);
+        #[cfg(not(feature = "cuda"))]
+        let pool = None;
+        self.output.decide(query, pool).map_err(|error| gst::loggable_error!(CAT, "{error}"))?;
         self.parent_decide_allocation(query)
     }
 
@@ -171,6 +192,10 @@ impl BaseTransformImpl for MotionDenoise {
     }
 
     fn query(&self, direction: gst::PadDirection, query: &mut gst::QueryRef) -> bool {
+        #[cfg(feature = "cuda")]
+        if self.cuda.answer(&*self.obj(), query) {
+            return true;
+        }
         self.answer_query(direction, query)
     }
 

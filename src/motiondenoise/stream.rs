@@ -216,11 +216,11 @@ impl DenoiseStream {
     /// [`StreamError`] if the buffer does not hold the frame its caps promise, or the last device fails.
     pub fn take_input(&mut self, buffer: gst::Buffer) -> Result<Taken, StreamError> {
         let previous = self.waiting.frames().next_back().or(self.past.back());
-        let previous = previous.map(|frame| (frame.slot, frame.luma, &frame.buffer));
+        let previous = previous.map(|frame| (frame.slot, frame.luma, frame.buffer.clone()));
         if let Some((slot, luma, previous)) = previous
-            && self.layout.is_equal(&buffer, previous)?
+            && self.is_repeat(&buffer, &previous)?
         {
-            let (fields, is_repeat, buffer) = (Vec::new(), true, sharing(buffer, previous));
+            let (fields, is_repeat, buffer) = (Vec::new(), true, sharing(buffer, &previous));
             let frame = WindowFrame { buffer, is_repeat, slot, luma, fields, in_flight: 0, is_last: false };
             self.waiting.push(frame);
             self.repeats += 1;
@@ -263,6 +263,19 @@ impl DenoiseStream {
         self.waiting.push(frame);
         self.drop_past();
         Ok(Taken::New)
+    }
+
+    /// Whether `buffer` has the samples of `previous`, the frame before it.
+    ///
+    /// # Errors
+    /// As [`Self::take_input`].
+    fn is_repeat(&mut self, buffer: &gst::Buffer, previous: &gst::Buffer) -> Result<bool, StreamError> {
+        let planes = frame::planes(&self.layout, buffer)?;
+        // If the device fails, it tells so when the frame is loaded.
+        match self.denoiser.is_repeat(&planes).unwrap_or_default() {
+            Some(is_repeat) => Ok(is_repeat),
+            None => Ok(self.layout.is_equal(buffer, previous)?),
+        }
     }
 
     /// Loads the frame with these `planes`, by the CPU if the device fails.

@@ -60,6 +60,15 @@ pub trait FrameDenoiser: Send {
         Ok(())
     }
 
+    /// Whether `planes`, of a frame in memory of the device, have the samples of the frame that was loaded last. If they do not, that
+    /// frame must be loaded next. `None` if the host is to tell.
+    ///
+    /// # Errors
+    /// As [`Self::load`].
+    fn is_repeat(&mut self, _planes: &[Frame]) -> Result<Option<bool>, DenoisingError> {
+        Ok(None)
+    }
+
     /// Loads the frame with these `planes`, which may be in memory of the device ([`Frame::block`]). Returns the frame that is
     /// searched in its place, with [`search_parameters`](super::search_parameters), and where it is until as many others are
     /// loaded as may be. A device may go on to copy the planes after that; it keeps them meanwhile.

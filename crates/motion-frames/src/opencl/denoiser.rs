@@ -46,8 +46,11 @@ pub struct OpenClDenoiser {
     memory: NoiseMemory,
     /// What the noise of the frame that was measured last has followed.
     history: NoiseHistory,
-    /// Where the next frame is loaded to.
+    /// Where the next frame is loaded to, and what its copy is done at if it has begun.
     next: usize,
+    copied: Option<Event>,
+    /// The number of comparisons of frames.
+    compared: u32,
     /// What has become of the frame that was measured last.
     measured: Measured,
     /// Whether a frame has been measured.
@@ -77,8 +80,9 @@ struct Objects {
     staging: Vec<StagedBlock>,
     found: StagedBlock,
     noise: StagedBlock,
-    /// Where the host reads what the device tells.
+    /// Where the host reads what the device tells, and whether frames differ.
     told: PinnedBlock,
+    differs: PinnedBlock,
     /// The frame that is made, and where it arrives on the host.
     made: Buffer,
     made_on_host: PinnedBlock,
@@ -109,7 +113,7 @@ impl Drop for OpenClDenoiser {
             // memory is leaked.
             return;
         }
-        self.measured = Measured::default();
+        (self.measured, self.copied) = (Measured::default(), None);
         // SAFETY: each field is dropped once, here, and not used afterwards. What was made in the context
         // is dropped before the context.
         unsafe {
@@ -171,6 +175,7 @@ impl OpenClDenoiser {
         let host = |bytes| PinnedBlock::new(context, device, &work, bytes);
         let staged = |bytes| Ok::<_, SetupError>(StagedBlock::new(host(bytes)?));
         let kernels = DenoisingKernels::new(context, device, format, references, layout.clone())?;
+        work.write(&kernels.differs, &[0; size_of::<u32>()]).map_err(|error| device.refused(error))?;
         let frame = |_| {
             let device = DeviceFrame::new(context, device, format, layout)?;
             Ok::<_, SetupError>(LoadedOnDevice { device, loaded: None, used: None, is_of_device: false })
@@ -182,6 +187,7 @@ impl OpenClDenoiser {
             found: staged(found_bytes)?,
             noise: staged(size_of::<BlockNoise>() * layout.grid.blocks())?,
             told: host(kernels.told_layout.bytes())?,
+            differs: host(size_of::<u32>())?,
             made: device.buffer(context, "a frame without noise", layout.bytes)?,
             made_on_host: host(layout.bytes)?,
             search_frames: DeviceSearchFrames::new(context, device, format, layout)?,
@@ -201,6 +207,8 @@ impl OpenClDenoiser {
             memory: NoiseMemory::new(format.size, format.samplings.len() > 1)?,
             history: NoiseHistory::default(),
             next: 0,
+            copied: None,
+            compared: 0,
             measured: Measured::default(),
             has_measured: false,
             pace: Pace::default(),
@@ -274,13 +282,61 @@ impl OpenClDenoiser {
         planes: &[Frame],
         found: Option<&[DevicePlane]>,
     ) -> launcher::Result<Frame> {
-        let copied = self.begin_load(slot, planes, found)?;
+        let copied = match self.copied.take() {
+            Some(copied) => copied,
+            None => self.begin_load(slot, planes, found)?,
+        };
         let allowed = self.allowed();
         let Objects { frames, search_frames, .. } = &mut *self.objects;
         let made = search_frames.make_of_loaded(&frames[slot].device.planes, &copied, allowed)?;
         // A search frame may be there although what it was made of has failed.
         copied.check()?;
         Ok(made)
+    }
+
+    /// Loads `planes`, which are on the device where `found` says so, to slot `slot`. Returns whether they have the samples of the
+    /// frame in slot `other`.
+    fn load_and_compare(
+        &mut self,
+        slot: usize,
+        planes: &[Frame],
+        found: Option<&[DevicePlane]>,
+        other: usize,
+    ) -> launcher::Result<bool> {
+        let copied = self.begin_load(slot, planes, found)?;
+        let allowed = self.allowed();
+        let Objects { kernels, frames, differs, loading, .. } = &mut *self.objects;
+        self.compared = self.compared.wrapping_add(1).max(1);
+        kernels.compare_frames(loading, [&frames[slot].device, &frames[other].device], self.compared)?;
+        let compared = loading.marker()?;
+        // SAFETY: the host's block has as many bytes. It lives as long as the device, which waits for its queues, and it is not
+        // read before the event is done.
+        let read =
+            unsafe { loading.begin_read(&kernels.differs, differs.target(), differs.bytes(), &compared)? };
+        loading.flush()?;
+        self.context.watch().wait(&read, allowed)?;
+        copied.check()?;
+        // SAFETY: it is read.
+        let is_equal = unsafe { differs.as_slice() } != self.compared.to_ne_bytes();
+        self.copied = (!is_equal).then_some(copied);
+        Ok(is_equal)
+    }
+
+    /// Ends what has begun with `planes` if `done` is an error: they are read no more then.
+    fn settled<T>(&self, planes: &[Frame], done: launcher::Result<T>) -> Result<T, DenoisingError> {
+        if done.is_err() {
+            let watch = self.context.watch();
+            let _ = watch.wait_for_queue(&self.objects.loading, self.allowed());
+            if watch.is_lost() {
+                std::mem::forget(planes.to_vec());
+            }
+        }
+        done.map_err(|error| self.failed(error))
+    }
+
+    /// Where `planes` are, if they are in memory of the device.
+    fn found(&self, planes: &[Frame]) -> Option<Vec<DevicePlane>> {
+        planes.iter().map(|plane| self.context.plane_of(plane)).collect()
     }
 
     /// Begins to measure the frame in slot `frame`, with `references`, of which those with numbers in `beside` tell its noise.
@@ -468,25 +524,30 @@ impl FrameDenoiser for OpenClDenoiser {
         Ok(())
     }
 
+    fn is_repeat(&mut self, planes: &[Frame]) -> Result<Option<bool>, DenoisingError> {
+        self.format.check_frames(planes)?;
+        let (slot, slots) = (self.next, self.objects.frames.len());
+        let last = (slot + slots - 1) % slots;
+        let Some(found) = self.found(planes).filter(|_| last != slot) else { return Ok(None) };
+        if self.objects.frames[last].loaded.is_none() {
+            return Ok(None);
+        }
+        let compared = self.load_and_compare(slot, planes, Some(&found), last);
+        self.settled(planes, compared).map(Some)
+    }
+
     fn load(&mut self, planes: &[Frame]) -> Result<(Frame, LumaSlot), DenoisingError> {
         self.format.check_frames(planes)?;
-        let found: Option<Vec<_>> = planes.iter().map(|plane| self.context.plane_of(plane)).collect();
-        let slot = self.next;
+        let (slot, found) = (self.next, self.found(planes));
         let loaded = self.load_to(slot, planes, found.as_deref());
-        if loaded.is_err() {
-            // The planes are read no more when this returns.
-            let _ = self.context.watch().wait_for_queue(&self.objects.loading, self.allowed());
-            if self.context.watch().is_lost() {
-                std::mem::forget(planes.to_vec());
-            }
-        }
-        let search_frame = loaded.map_err(|error| self.failed(error))?;
+        let search_frame = self.settled(planes, loaded)?;
         self.next = (slot + 1) % self.objects.frames.len();
         Ok((search_frame, LumaSlot(slot)))
     }
 
     fn restart(&mut self) {
         self.noise.restart();
+        self.copied = None;
     }
 
     fn set_noise_level(&mut self, level: NoiseLevel) {
@@ -557,5 +618,57 @@ impl FrameDenoiser for OpenClDenoiser {
             noise.go_back(&self.history);
         }
         Some(noise)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compensation::Sampling;
+    use motion_base::SampleFormat;
+    use motion_gpu::devices;
+
+    /// Frames that differ in one byte, which may be any, also of rows that end in the middle of eight.
+    #[test]
+    fn frames_that_repeat_others_are_told_from_those_that_do_not() {
+        let halved = Sampling { halved_x: true, halved_y: true, interleaved: false };
+        for device in devices() {
+            for (chroma, samples, size) in [
+                (vec![halved; 2], SampleFormat::EIGHT_BITS, (37, 9)),
+                (vec![Sampling { interleaved: true, ..halved }], SampleFormat::new(10, 6).unwrap(), (33, 10)),
+                (vec![], SampleFormat::EIGHT_BITS, (8, 3)),
+            ] {
+                let format =
+                    FrameFormat { size, samplings: [&[Sampling::LUMA], &chroma[..]].concat(), samples };
+                let planes = |changed: Option<(usize, usize)>| -> Vec<Frame> {
+                    let plane = |index: usize| {
+                        let size = format.plane_size(index);
+                        let stride = size.0 * samples.bytes();
+                        let mut bytes = vec![77_u8; stride * size.1];
+                        if let Some((_, byte)) = changed.filter(|(plane, _)| *plane == index) {
+                            bytes[byte % (stride * size.1)] ^= 1;
+                        }
+                        Frame::with_format(Arc::new(bytes), size, stride, samples).unwrap()
+                    };
+                    (0..format.samplings.len()).map(plane).collect()
+                };
+                let mut denoiser = OpenClDenoiser::new(&device, &format, 1, 3, 1).unwrap();
+                // What is behind the rows is another in each slot.
+                for (slot, fill) in [1, 2].into_iter().enumerate() {
+                    let Objects { frames, work, .. } = &*denoiser.objects;
+                    work.write(&frames[slot].device.planes, &vec![fill; denoiser.layout.bytes]).unwrap();
+                }
+                denoiser.load_to(0, &planes(None), None).unwrap();
+                assert!(denoiser.load_and_compare(1, &planes(None), None, 0).unwrap());
+                for changed in (0..format.samplings.len())
+                    .flat_map(|plane| [0, 1, 7, 8, 31, 32, 36, 37, usize::MAX / 2].map(|byte| (plane, byte)))
+                {
+                    let differ = planes(Some(changed));
+                    let is_equal = denoiser.load_and_compare(1, &differ, None, 0).unwrap();
+                    assert!(!is_equal, "{changed:?} on {}", device.name);
+                    denoiser.copied = None;
+                }
+            }
+        }
     }
 }

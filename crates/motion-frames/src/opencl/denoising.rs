@@ -148,6 +148,7 @@ struct ChromaKernels {
 
 /// The kernels, and what they keep between them.
 pub(super) struct DenoisingKernels {
+    compare_frames: GroupedKernel,
     make_points: GroupedKernel,
     measure: GroupedKernel,
     compare: GroupedKernel,
@@ -157,6 +158,8 @@ pub(super) struct DenoisingKernels {
     chroma: Option<ChromaKernels>,
     luma: PlanesShape,
     sample_bytes: usize,
+    /// The number of the last comparison in which frames differed.
+    pub(super) differs: Buffer,
     sums: Buffer,
     /// The vectors of the blocks of the search frame.
     pub(super) found: Buffer,
@@ -220,6 +223,7 @@ impl DenoisingKernels {
         });
         let told_layout = ToldLayout::new(blocks, !of_chroma.is_empty());
         Ok(Self {
+            compare_frames: grouped(&luma, c"compare_frames")?,
             make_points: grouped(&luma, c"make_points")?,
             measure: grouped(&luma, c"measure_luma")?,
             compare: grouped(&luma, c"compare_luma")?,
@@ -229,6 +233,7 @@ impl DenoisingKernels {
             chroma: chroma.transpose()?,
             luma: layout.plane_shape(0, 1),
             sample_bytes: samples.bytes(),
+            differs: buffer("a number", 1, size_of::<u32>())?,
             sums: buffer("the sums of blocks", blocks, size_of::<u32>())?,
             found: buffer(
                 "the vectors of the search",
@@ -256,6 +261,30 @@ impl DenoisingKernels {
         // SAFETY: it clamps what it reads to the plane, and leaves out items that are not in a plane of points, of which the
         // buffer holds four.
         unsafe { self.make_points.launch(queue, &args, [width / 4, height, 1]) }
+    }
+
+    /// Queues the comparison of two frames: if they differ, `differs` becomes `number`.
+    pub(super) fn compare_frames(
+        &mut self,
+        queue: &Queue,
+        [frame, other]: [&DeviceFrame; 2],
+        number: u32,
+    ) -> launcher::Result<()> {
+        let luma = (&self.luma, 1);
+        let chroma = self.chroma.as_ref().map(|chroma| (&chroma.plane, chroma.planes));
+        for (index, (plane, count)) in std::iter::once(luma).chain(chroma).enumerate() {
+            let args = [
+                Arg::Buffer(&frame.planes),
+                Arg::Buffer(&other.planes),
+                Arg::Struct(bytemuck::bytes_of(plane)),
+                Arg::Int(number as i32),
+                Arg::Buffer(&self.differs),
+            ];
+            let place = self.layout.planes[index];
+            // SAFETY: items outside the planes are left out, and rows end at multiples of eight bytes in them.
+            unsafe { self.compare_frames.launch(queue, &args, [place.pitch / 8, place.size.1, count])? };
+        }
+        Ok(())
     }
 
     /// Blocks of a row, and rows.

@@ -5,7 +5,8 @@
 //!
 //! `cargo bench -p motion-benches --bench pipeline [-- [JOB] [PART...]]`: full search with four frames in flight, or, with the JOB
 //! `--hierarchical`, fast hierarchical search with eight, or, with `--made=fast`, `--made=balanced` or `--made=high`,
-//! `motioninterpolate` to twice the frames, where a rate is that of made frames; only lines whose text holds each PART.
+//! `motioninterpolate` to twice the frames, where a rate is that of made frames, or, with `--denoised`, `motiondenoise`; only lines
+//! whose text holds each PART.
 
 use std::time::{Duration, Instant};
 
@@ -47,6 +48,9 @@ impl Job {
         {
             let element = format!("motioninterpolate quality={quality}");
             return Self { element, caps: "framerate=50/1", search: None, depth: 4 };
+        }
+        if has("--denoised") {
+            return Self { element: "motiondenoise".into(), caps: "", search: None, depth: 4 };
         }
         let (properties, search, depth) = match has("--hierarchical") {
             true => ("algorithm=hierarchical quality=fast block-size=8", (Algorithm::Hierarchical, 8), 8),

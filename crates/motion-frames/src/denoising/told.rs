@@ -115,14 +115,18 @@ impl Told {
         }
         let are_noise =
             !is_clean || self.sorted[ALL].len() >= LEAST_OF_SHADE && are_of_one_kind(&mut self.sorted[ALL]);
-        if !is_even && let Some(most) = self.most_of_smooth(blocks, may_tell) {
+        let most_of_smooth = self.most_of_smooth(blocks, may_tell);
+        if let Some(most) = most_of_smooth {
             self.sort_frame(of_blocks, |block, noise| may_tell(noise) && blocks[block].structure() <= most);
         }
         self.set_frame(white);
         if !are_noise {
             self.frame.iter_mut().flatten().for_each(|noise| *noise = 0);
         }
-        if is_even && let Some(white) = self.white_of_flat(blocks) {
+        if is_even
+            && most_of_smooth.is_none()
+            && let Some(white) = self.white_of_flat(blocks)
+        {
             self.set_frame(LowerQuartile::of_coarse(white));
         }
         let found = self.where_found(|block| blocks[block].is_found(errors.of(block).difference(flickers)));

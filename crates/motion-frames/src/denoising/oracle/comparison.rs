@@ -82,15 +82,18 @@ impl Comparison {
             told[ALL].len() >= LEAST_OF_SHADE && part(&told[ALL], 15, 16) <= EVEN * part(&told[ALL], 1, 4);
         let least = u64::from(is_clean);
         let told = self::told(luma, asked.iter().copied(), &estimates, least);
-        let mut frame = of_frame(&told, white_quartile(64));
-        if !is_even && let Some(smooth) = smooth(luma, &asked, &estimates, least) {
-            frame = of_frame(&self::told(luma, smooth, &estimates, least), white_quartile(64));
-        }
+        let smooth = smooth(luma, &asked, &estimates, least);
+        let are_smooth = smooth.is_some();
+        let telling = smooth.unwrap_or(asked.clone());
+        let mut frame = of_frame(&self::told(luma, telling, &estimates, least), white_quartile(64));
         let agree = told[ALL].len() >= LEAST_OF_SHADE && part(&told[ALL], 1, 2) <= 2 * part(&told[ALL], 1, 4);
         if is_clean && !agree {
             frame = frame.map(|noise| noise.map(|_| 0));
         }
-        if is_even && let Some(white) = white_of_flat(luma, &asked, &estimates, frame[ALL]) {
+        if is_even
+            && !are_smooth
+            && let Some(white) = white_of_flat(luma, &asked, &estimates, frame[ALL])
+        {
             frame = of_frame(&told, (64 + 5 * white / 4).min(white_quartile(64)));
         }
         let coarse =

@@ -51,6 +51,9 @@ pub(super) const LEAST: u64 = SAMPLES / 12;
 /// blurred by 1.5 samples they tell 3 times as much; where textures are not found, and in what coding leaves, 7 times and more.
 pub(super) const EVEN: u64 = 5;
 
+/// Blocks have mostly white noise if at least this part of their variation is in the differences of neighbouring samples.
+pub(super) const WHITE: [u64; 2] = [5, 8];
+
 /// What is left of the variance of noise where its lower or upper half is cut off, in 256ths: for means that are 0, 1, …
 /// quarters of the noise's deviation away from the limit.
 pub(super) const CLIPPED: [u64; 12] = [0, 54, 107, 150, 183, 207, 226, 238, 246, 250, 253, 256];

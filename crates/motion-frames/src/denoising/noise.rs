@@ -94,6 +94,11 @@ impl LumaBlock {
         self.samples() == SAMPLES
     }
 
+    /// The part of `variation` by which neighbouring samples agree.
+    pub fn structure(&self) -> u64 {
+        self.structure
+    }
+
     /// The part of `variation` by which neighbouring samples differ.
     pub fn white(&self) -> u64 {
         self.variation - self.structure

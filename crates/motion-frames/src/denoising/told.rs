@@ -4,7 +4,7 @@ use super::areas::Areas;
 use super::errors::ReferenceErrors;
 use super::limits::{
     ALL, BARS, LEAST_OF_AREA, LEAST_OF_SHADE, LITTLE, LOST, MOST_ASKED, MOST_OF_SHADE, REPEATS, SHADES,
-    ShadeNoise, TRUST,
+    ShadeNoise, TRUST, WHITE,
 };
 use super::noise::{
     LowerQuartile, LumaBlock, LumaError, are_alike, are_even, are_of_one_kind, noise_of, per_sample,
@@ -37,6 +37,8 @@ pub(super) struct Told {
     pub has_bars: bool,
     /// What blocks tell, by shade, and all of it.
     sorted: [Vec<u64>; SHADES + 1],
+    /// The structure of blocks.
+    structures: Vec<u64>,
 }
 
 /// The noise that a block tells, or the one before it that was asked.
@@ -74,6 +76,7 @@ impl Told {
         for sorted in &mut self.sorted {
             *sorted = memory::values("what blocks tell, sorted", asked)?;
         }
+        self.structures = memory::values("the structure of blocks", asked)?;
         self.areas = memory::values("what areas tell", areas.count.0 * areas.count.1)?;
         Ok(())
     }
@@ -102,17 +105,28 @@ impl Told {
         };
         self.is_clean = REPEATS * self.asked().filter(is_repeat).count() > self.blocks.len();
         let white = LowerQuartile::of_white(SAMPLES);
-        self.of_frame(of_blocks, white);
+        self.sort_frame(of_blocks, |_, _| true);
         let is_even = self.sorted[ALL].len() >= LEAST_OF_SHADE && are_even(&mut self.sorted[ALL]);
         // Beside bars, or a slide, there may be noise.
-        if self.is_clean {
+        let is_clean = self.is_clean;
+        let may_tell = |noise: u64| noise > 0 || !is_clean;
+        if is_clean {
             self.sorted.iter_mut().for_each(|told| told.retain(|noise| *noise > 0));
-            self.set_frame(white);
-            if self.sorted[ALL].len() < LEAST_OF_SHADE || !are_of_one_kind(&mut self.sorted[ALL]) {
-                self.frame.iter_mut().flatten().for_each(|noise| *noise = 0);
-            }
         }
-        if is_even && let Some(white) = self.white_of_flat(blocks) {
+        let are_noise =
+            !is_clean || self.sorted[ALL].len() >= LEAST_OF_SHADE && are_of_one_kind(&mut self.sorted[ALL]);
+        let most_of_smooth = self.most_of_smooth(blocks, may_tell);
+        if let Some(most) = most_of_smooth {
+            self.sort_frame(of_blocks, |block, noise| may_tell(noise) && blocks[block].structure() <= most);
+        }
+        self.set_frame(white);
+        if !are_noise {
+            self.frame.iter_mut().flatten().for_each(|noise| *noise = 0);
+        }
+        if is_even
+            && most_of_smooth.is_none()
+            && let Some(white) = self.white_of_flat(blocks)
+        {
             self.set_frame(LowerQuartile::of_coarse(white));
         }
         let found = self.where_found(|block| blocks[block].is_found(errors.of(block).difference(flickers)));
@@ -205,11 +219,35 @@ impl Told {
         (2 * count >= telling.count() && variation > 0).then(|| 256 * white / variation)
     }
 
-    /// Sorts what blocks tell, and sets the noise of the frame by it.
-    pub fn of_frame(&mut self, shades: &[u8], quartile: LowerQuartile) {
+    /// Sorts by shade what those blocks tell of which, by their number and what they tell, this is wanted.
+    fn sort_frame(&mut self, shades: &[u8], is_wanted: impl Fn(usize, u64) -> bool) {
         let mut sorted = std::mem::take(&mut self.sorted);
-        Self::sort(&mut sorted, shades, self.asked());
+        let wanted =
+            |(block, told): (usize, Option<u64>)| (block, told.filter(|noise| is_wanted(block, *noise)));
+        Self::sort(&mut sorted, shades, self.asked().map(wanted));
         self.sorted = sorted;
+    }
+
+    /// The lower quartile of the structure of the `blocks` that tell what counts, if those that have no more have mostly white
+    /// noise.
+    fn most_of_smooth(&mut self, blocks: &[LumaBlock], counts: impl Fn(u64) -> bool) -> Option<u64> {
+        let mut structures = std::mem::take(&mut self.structures);
+        structures.clear();
+        let telling =
+            self.asked().filter(|(_, told)| told.is_some_and(&counts)).map(|(block, _)| &blocks[block]);
+        structures.extend(telling.clone().map(LumaBlock::structure));
+        let at = structures.len() / 4;
+        let most = (!structures.is_empty()).then(|| *structures.select_nth_unstable(at).1);
+        let smooth = telling.filter(|block| most.is_some_and(|most| block.structure() <= most));
+        let sum = |(white, all), block: &LumaBlock| (white + block.white(), all + block.variation);
+        let (white, all) = smooth.fold((0, 0), sum);
+        self.structures = structures;
+        most.filter(|_| WHITE[1] * white >= WHITE[0] * all)
+    }
+
+    /// Sets the noise of the frame by what all blocks tell.
+    pub fn of_frame(&mut self, shades: &[u8], quartile: LowerQuartile) {
+        self.sort_frame(shades, |_, _| true);
         self.set_frame(quartile);
     }
 

@@ -80,13 +80,20 @@ impl Comparison {
         let told = told(luma, asked.iter().copied(), &estimates, 0);
         let is_even =
             told[ALL].len() >= LEAST_OF_SHADE && part(&told[ALL], 15, 16) <= EVEN * part(&told[ALL], 1, 4);
-        let told = if is_clean { self::told(luma, asked.iter().copied(), &estimates, 1) } else { told };
-        let mut frame = of_frame(&told, white_quartile(64));
+        let least = u64::from(is_clean);
+        let told = self::told(luma, asked.iter().copied(), &estimates, least);
+        let smooth = smooth(luma, &asked, &estimates, least);
+        let are_smooth = smooth.is_some();
+        let telling = smooth.unwrap_or(asked.clone());
+        let mut frame = of_frame(&self::told(luma, telling, &estimates, least), white_quartile(64));
         let agree = told[ALL].len() >= LEAST_OF_SHADE && part(&told[ALL], 1, 2) <= 2 * part(&told[ALL], 1, 4);
         if is_clean && !agree {
             frame = frame.map(|noise| noise.map(|_| 0));
         }
-        if is_even && let Some(white) = white_of_flat(luma, &asked, &estimates, frame[ALL]) {
+        if is_even
+            && !are_smooth
+            && let Some(white) = white_of_flat(luma, &asked, &estimates, frame[ALL])
+        {
             frame = of_frame(&told, (64 + 5 * white / 4).min(white_quartile(64)));
         }
         let coarse =
@@ -190,6 +197,31 @@ fn told(
         }
     }
     told
+}
+
+/// The quarter of the `asked` blocks with an estimate of at least `least` that has the least structure, and others that have
+/// no more; `None` if less than 5/8 of their variation is in the differences of neighbouring samples.
+fn smooth(
+    luma: &[DefinedLumaBlock],
+    asked: &[usize],
+    estimates: &[Option<u64>],
+    least: u64,
+) -> Option<Vec<usize>> {
+    let structure = |block: usize| luma[block].variation - luma[block].white;
+    let mut telling = asked.to_vec();
+    telling.retain(|block| estimates[*block].is_some_and(|noise| noise >= least));
+    let structures: Vec<_> = telling.iter().map(|block| structure(*block)).collect();
+    if structures.is_empty() {
+        return None;
+    }
+    let most = part(&structures, 1, 4);
+    telling.retain(|block| structure(*block) <= most);
+    let (mut white, mut variation) = (0, 0);
+    for &block in &telling {
+        white += luma[block].white;
+        variation += luma[block].variation;
+    }
+    if 8 * white < 5 * variation { None } else { Some(telling) }
 }
 
 /// The least number that this part of all numbers does not exceed.

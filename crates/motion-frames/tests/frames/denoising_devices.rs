@@ -2,12 +2,13 @@
 
 use motion_frames::compensation::{PlaneMut, Sampling};
 use motion_frames::denoising::{
-    Denoiser, FrameDenoiser, LoadedFrame, LumaSlot, NoiseLevel, NoiseMap, Reference, ReferenceFrame,
-    Strength, oracle,
+    BlockNoise, Denoiser, FrameDenoiser, LoadedFrame, LumaSlot, NoiseLevel, NoiseMap, Reference,
+    ReferenceFrame, Strength, oracle,
 };
 use motion_frames::interpolation::FrameFormat;
 use motion_frames::opencl::OpenClDenoiser;
 use motion_search::estimator::{Frame, FrameView, MotionVector};
+use motion_search::opencl::OpenClDevice;
 use test_support::{Content, some_of};
 
 use crate::all_devices;
@@ -26,6 +27,48 @@ fn denoisers(
         opened.push((device.name, Box::new(denoiser)));
     }
     opened
+}
+
+/// A device that has loaded the frames of a stream.
+pub struct StreamOnDevice<'a> {
+    pub name: String,
+    denoiser: OpenClDenoiser,
+    frames: Vec<LoadedFrame<'a>>,
+}
+
+/// All devices, which have loaded `frames`.
+pub fn on_devices<'a>(
+    format: &FrameFormat,
+    references: usize,
+    frames: &'a [Vec<Frame>],
+) -> Vec<StreamOnDevice<'a>> {
+    let on_device = |device: OpenClDevice| {
+        let mut denoiser = OpenClDenoiser::new(&device, format, references, frames.len(), 2).unwrap();
+        let load = |planes: &'a Vec<Frame>| LoadedFrame { slot: denoiser.load(planes).unwrap().1, planes };
+        let frames = frames.iter().map(load).collect();
+        StreamOnDevice { name: device.name, denoiser, frames }
+    };
+    all_devices().into_iter().map(on_device).collect()
+}
+
+impl StreamOnDevice<'_> {
+    /// The noise of frame `time`, and its planes without it: by the `others`, how many frames after it each comes, its number, and
+    /// the motion to it.
+    pub fn denoise(
+        &mut self,
+        time: usize,
+        others: &[(isize, usize, &[MotionVector])],
+        level: NoiseLevel,
+        strength: Strength,
+    ) -> (Vec<BlockNoise>, Vec<Vec<u16>>) {
+        let Self { denoiser, frames, .. } = self;
+        let reference =
+            |&(offset, at, vectors): &(_, usize, _)| ReferenceFrame { frame: frames[at], vectors, offset };
+        let references: Vec<_> = others.iter().map(reference).collect();
+        denoiser.set_noise_level(level);
+        let noise = denoiser.measure(frames[time], &references, strength).unwrap().blocks().to_vec();
+        (noise, written(denoiser, frames[time], &references))
+    }
 }
 
 fn views(planes: &[Frame]) -> Vec<FrameView<'_>> {

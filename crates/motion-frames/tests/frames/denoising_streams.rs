@@ -155,6 +155,8 @@ impl Stream {
         let offsets: Vec<_> = (-self.past..=self.future).filter(|offset| *offset != 0).collect();
         let mut denoiser = Denoiser::new(&format, offsets.len(), self.frames, 2).unwrap();
         let slots: Vec<_> = views.iter().map(|planes| denoiser.load(&planes[0]).unwrap().1).collect();
+        #[cfg(feature = "opencl")]
+        let mut devices = crate::denoising_devices::on_devices(&format, offsets.len(), &frames);
         let mut expected_noise = oracle::StreamNoise::new(self.size, self.depth);
         let strength = Strength::new(self.strength);
         let mut all = Vec::new();
@@ -184,6 +186,16 @@ impl Stream {
             for (index, (plane, expected)) in planes.iter().zip(&expected).enumerate() {
                 let made = written(&mut denoiser, index, plane, &references);
                 assert!(made == samples(&expected.view()), "{name}: plane {index} of frame {time}");
+            }
+            #[cfg(feature = "opencl")]
+            for device in &mut devices {
+                let others = others.iter().map(|(offset, at, vectors)| (*offset, *at, &vectors[..]));
+                let (noise, made) = device.denoise(time, &others.collect::<Vec<_>>(), level, strength);
+                let name = format!("{name} on {}, frame {time}", device.name);
+                assert!(noise == expected_noise.blocks(), "{name}: noise");
+                for (index, (made, expected)) in made.iter().zip(&expected).enumerate() {
+                    assert!(*made == samples(&expected.view()), "{name}: plane {index}");
+                }
             }
             all.push(noise);
         }

@@ -1,8 +1,11 @@
 //! Small frames on every device, for oclgrind's too, which finds races and bad addresses.
 
 use motion_frames::compensation::{PlaneMut, Sampling};
+use motion_frames::denoising::{
+    self, FrameDenoiser, LoadedFrame, LumaSlot, NoiseLevel, Reference, ReferenceFrame, Strength,
+};
 use motion_frames::interpolation::{FrameFormat, FrameMaker, FrameQuality, Phase, oracle};
-use motion_frames::opencl::OpenClInterpolator;
+use motion_frames::opencl::{OpenClDenoiser, OpenClInterpolator};
 use motion_search::estimator::{Frame, MotionVector};
 use motion_search::opencl::DeviceKind;
 use test_support::Noise;
@@ -53,6 +56,62 @@ fn made_frames_are_exact() {
                 let mut plane = PlaneMut::with_format(&mut memory, size, stride, format).unwrap();
                 maker.write_plane(index, [&previous[index], &next[index]], &mut plane).unwrap();
                 assert_eq!(memory, expected.as_bytes(), "{kind:?}, plane {index}");
+            }
+        }
+    }
+}
+
+/// The same without noise, and where planes of chroma are as large as luma.
+#[test]
+fn denoised_frames_are_exact() {
+    let halved = Sampling { halved_x: true, halved_y: true, interleaved: false };
+    for mut device in all_devices() {
+        for (kind, depth, chroma) in
+            [(DeviceKind::Cpu, 8, [halved; 2]), (DeviceKind::Gpu, 10, [Sampling::LUMA; 2])]
+        {
+            device.kind = kind;
+            let (size, mut noise) = ((37, 18), Noise::new(depth));
+            let samplings = [&[Sampling::LUMA], &chroma[..]].concat();
+            let mut planes = || -> Vec<Frame> {
+                let mut plane = |sampling: &Sampling| {
+                    let size = sampling.plane_size(size.0, size.1);
+                    Frame::deep_from_fn(size.0, size.1, depth, |x, _| {
+                        (u16::from(noise.next() % 32) + 4 * x as u16) << (depth - 8)
+                    })
+                };
+                samplings.iter().map(&mut plane).collect()
+            };
+            let frames = [planes(), planes(), planes()];
+            let views = frames.each_ref().map(|planes| planes.iter().map(Frame::view).collect::<Vec<_>>());
+            let field: Vec<_> =
+                (0..15).map(|x| MotionVector { x: 9 * x - 70, y: 60 - 8 * x, cost: 0 }).collect();
+            let (level, strength) = (NoiseLevel::known(9.0).unwrap(), Strength::new(1.0));
+            let mut oracle = denoising::oracle::StreamNoise::new(size, depth);
+            oracle.set_level(level);
+            let slot = LumaSlot::default();
+            let others = [(1, -1), (2, 1)];
+            let references =
+                others.map(|(at, offset)| Reference { slot, planes: &views[at], vectors: &field, offset });
+            let expected =
+                denoising::oracle::denoise(&mut oracle, &samplings, &views[0], &references, strength)
+                    .unwrap();
+            let format = FrameFormat { size, samplings: samplings.clone(), samples: views[0][0].format() };
+            let mut denoiser = OpenClDenoiser::new(&device, &format, 2, 3, 1).unwrap();
+            denoiser.set_noise_level(level);
+            let loaded = frames
+                .each_ref()
+                .map(|planes| LoadedFrame { slot: denoiser.load(planes).unwrap().1, planes });
+            let references =
+                others.map(|(at, offset)| ReferenceFrame { frame: loaded[at], vectors: &field, offset });
+            denoiser.measure(loaded[0], &references, strength).unwrap();
+            for (index, expected) in expected.iter().enumerate() {
+                let expected = expected.view();
+                let mut memory = vec![0; expected.row_bytes() * expected.height()];
+                let (size, stride, format) = (expected.size(), expected.row_bytes(), expected.format());
+                let mut plane = PlaneMut::with_format(&mut memory, size, stride, format).unwrap();
+                denoiser.write_plane(index, loaded[0], &references, &mut plane).unwrap();
+                assert_eq!(memory, expected.as_bytes(), "{kind:?}, plane {index}");
+                assert_ne!(memory, views[0][index].as_bytes(), "{kind:?}, plane {index}");
             }
         }
     }

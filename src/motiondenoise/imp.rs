@@ -53,7 +53,7 @@ impl ObjectImpl for MotionDenoise {
         static PROPERTIES: LazyLock<Vec<glib::ParamSpec>> = LazyLock::new(|| {
             let mut properties = DenoiseSettings::param_specs();
             properties.push(stats_property(
-                "Frames that came, were denoised or untouched, their mean noise, device, and mean times in ns",
+                "Frames that came, were denoised or untouched, their mean noise, devices, and mean times in ns",
             ));
             properties
         });

@@ -33,8 +33,9 @@
  *
  * ## Devices
  *
- * `device`, `split`, `balance`, `pipeline-depth`, `on-device-failure` and `threads` are those of `motionestimate`, for the search. The CPU
- * averages the frames.
+ * `device`, `split`, `balance`, `pipeline-depth`, `on-device-failure` and `threads` are those of `motionestimate`, for the search. Frames
+ * are averaged on the same device; of several ones on the first OpenCL GPU, else on the CPU. If that device fails, the CPU goes on
+ * with the same frames, and a warning says so. With `device=auto` and a GPU of NVIDIA frames in memory of CUDA stay on the GPU.
  *
  * ## Buffers and metadata
  *
@@ -69,6 +70,8 @@
  * | `noise` | gdouble | mean standard deviation of the noise that was measured in luma, in levels of the samples |
  * | `device` | string | names of the devices that search; empty before they are opened |
  * | `launcher` | string | what launches their kernels: `opencl`, or `cuda` on a GPU of NVIDIA; NULL for the CPU |
+ * | `denoise-device` | string | the name of the device that averages; empty before it is opened |
+ * | `denoise-launcher` | string | what launches its kernels, as `launcher` |
  * | `load-time` | guint64 | mean time to take a frame, with its search, ns |
  * | `denoise-time` | guint64 | mean time to measure and average a frame, ns |
  *

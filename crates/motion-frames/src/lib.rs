@@ -4,7 +4,7 @@
 //!
 //! | for | what |
 //! |---|---|
-//! | frames made of others | [`interpolation`]: between them, on the device that [`backend`] opens; [`denoising`]; [`compensation`]: predicted ones |
+//! | frames made of others | [`interpolation`]: between them, [`denoising`]: without noise, both on the device that [`backend`] opens; [`compensation`]: predicted ones |
 //! | encoders | [`packers`]: the records that they read; [`quantizer`]: where their bits pay off |
 //! | what needs no field | [`duplicates`]: frames that repeat others |
 //! | tests and benchmarks, and what opens one certain device | `opencl`, and the modules `oracle`, which define each algorithm in plain loops |

@@ -179,7 +179,7 @@ __kernel void measure_luma(__global const source_t *points, FrameShape f, Planes
     block.variation = (ulong)squares - per_sample((ulong)sum * sum, block.samples);
     // Of a part of a block there are no steps. White noise differs by twice its variance.
     const ulong white = size.x == SIDE ? (ulong)steps * 4 / 7 : 0;
-    block.structure = block.variation > white ? block.variation - white : 0;
+    block.structure = sub_sat(block.variation, white);
     const int number = row * f.columns + column;
     sums[number] = sum;
     ((__global LumaBlock *)(told + blocks_told))[number] = block;
@@ -279,8 +279,7 @@ __kernel void refine(__global const source_t *points, __global const source_t *o
 // The weight of a prediction in 256ths of that of the frame itself.
 static inline uint share(ulong noise, uint gain, uint gain_of_difference, ulong difference, uint times)
 {
-    const ulong of_noise = (256 + gain_of_difference) * noise, of_both = 256 * difference;
-    const ulong mismatch = of_both > of_noise ? of_both - of_noise : 0;
+    const ulong mismatch = sub_sat(256 * difference, (256 + gain_of_difference) * noise);
     return (uint)(65536 * noise / max(gain * noise + times * mismatch, (ulong)1));
 }
 

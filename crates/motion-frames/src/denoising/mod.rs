@@ -18,6 +18,7 @@ pub mod oracle;
 mod reference;
 mod refined;
 mod rules;
+mod spatial;
 mod stripes;
 mod told;
 mod weights;

@@ -26,7 +26,8 @@ impl Weighed<'_> {
         let of_block = |noise: u64, samples: u64| (noise * samples / SAMPLES) as f64;
         let luma_noise = of_block(self.noise.luma, self.luma_block.samples());
         let chroma_noise = of_block(self.noise.chroma, self.chroma_block.samples);
-        let possible_noise = of_block(self.noise.luma.max(self.least_noise), self.luma_block.samples());
+        // Luma limits chroma where its mismatch is beyond doubt.
+        let possible_noise = 2.0 * of_block(self.noise.luma.max(self.least_noise), self.luma_block.samples());
         let mut shares = [[0; MOST_REFERENCES]; 2];
         if (luma_noise, chroma_noise) != (0.0, 0.0) {
             for (index, &is_of_other_light) in self.lights.iter().enumerate() {

@@ -49,8 +49,8 @@ pub(super) fn of_chroma(
     noise: BlockNoise,
     (strength, depth): (Strength, u32),
 ) -> DefinedAverage {
-    // Chroma alone may have noise.
-    let of_luma = taken_out(strength, noise.luma).max(square_of_one(depth)) * luma.samples / SAMPLES;
+    // Chroma alone may have noise; and luma limits chroma only where its mismatch is beyond doubt: so all is twice its noise.
+    let of_luma = 2 * (taken_out(strength, noise.luma).max(square_of_one(depth)) * luma.samples / SAMPLES);
     let noise = taken_out(strength, noise.chroma);
     let of_block = noise * chroma.samples / SAMPLES;
     let mut shares = Vec::new();

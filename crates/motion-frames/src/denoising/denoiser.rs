@@ -248,7 +248,7 @@ impl Denoiser {
                 |(block, ((of_luma, of_chroma), noise))| {
                     let weighed = weighed(block, noise);
                     let [luma, chroma] = weighed.weights();
-                    let left = if *is_spatial { left_noise(weighed.noise.luma, &luma) } else { 0 };
+                    let left = if *is_spatial { left_noise(weighed.shown_noise(), &luma) } else { 0 };
                     *of_luma = Average { weights: luma, change: most_change(weighed.noise.luma), left };
                     let change = most_change(weighed.noise.chroma);
                     *of_chroma = Average { weights: chroma, change, left: 0 };

@@ -17,7 +17,7 @@ const SPREAD: i64 = {
     BLOCK as i64 * sum
 };
 
-/// What the mean with these weights leaves of `noise`, as if the frames had different noise.
+/// What the mean with these weights leaves of `noise`, of which every frame has another.
 pub(super) fn left_noise(noise: u64, weights: &BlockWeights) -> u64 {
     let squares: u64 = weights.iter().map(|weight| u64::from(*weight).pow(2)).sum();
     noise * squares / u64::from(WEIGHTS).pow(2)

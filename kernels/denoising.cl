@@ -12,7 +12,8 @@
 //   refine           luma    for each other frame, when the host has estimated the noise
 //   compare_chroma   chroma  the same
 //   weigh            luma
-//   average_luma     luma
+//   average_luma     luma    the mean
+//   smooth_luma      luma    what time leaves of the noise
 //   average_chroma   chroma
 //
 // Of n blocks, of which block (column, row) has number row * columns + column:
@@ -24,6 +25,8 @@
 //   told            what the host reads: of_other_light, then, at bytes that it chooses, blocks, and the errors of those that it asks
 //   of_other_light  for each other frame how many blocks are brighter or darker in it
 //   averages        how the n blocks are averaged
+//   moments         for each cell of luma, of which (columns + 1) x (rows + 1) are between the centres of the blocks and outside them,
+//                   those of its eight rows
 
 // Names in capitals that no kernel file defines are constants of motion-frames' `interpolation/rules.rs` and `denoising/rules.rs`,
 // which say what they are.
@@ -74,7 +77,14 @@ typedef struct {
 typedef struct {
     ushort weights[1 + MOST_REFERENCES];
     ushort change;
+    ulong left;  // the noise that the mean leaves in luma
 } Average;
+
+// Sums over a row of a cell of luma: of its samples, of these times twice their distance from the centre, of their squares.
+typedef struct {
+    int sum, across;
+    ulong squares;
+} RowMoments;
 
 // The same fields as the host's `Comparison`.
 typedef struct {
@@ -242,7 +252,7 @@ static inline ulong difference_of(LumaError error, bool flickers)
 // Gives a block with noise the vector of a neighbour in the search frame that predicts it better.
 __kernel void refine(__global const source_t *points, __global const source_t *other, FrameShape f, PlanesShape plane,
                      Comparison c, __global const uint *sums, __global const int2 *found, __global LumaError *luma_errors,
-                     __global const uint *of_other_light, __global const BlockNoise *noise, __global int2 *vectors)
+                     __global const uchar *told, int blocks_told, __global const BlockNoise *noise, __global int2 *vectors)
 {
     const int column = (int)get_global_id(0), row = (int)get_global_id(1);
     if (column >= f.columns || row >= f.rows)
@@ -254,8 +264,10 @@ __kernel void refine(__global const source_t *points, __global const source_t *o
     const int2 own = found_vector(found, f, c.reference, searched);
     int2 best = own;
     LumaError error = luma_errors[place];
-    if ((noise[number].luma != 0 || noise[number].chroma != 0) && error.sum != 0) {
-        const bool flickers = is_of_other_light(of_other_light, f, c.reference);
+    // Without texture any vector is as good as another.
+    const bool is_plain = PLAIN * ((__global const LumaBlock *)(told + blocks_told))[number].structure <= noise[number].luma;
+    if ((noise[number].luma != 0 || noise[number].chroma != 0) && error.sum != 0 && !is_plain) {
+        const bool flickers = is_of_other_light((__global const uint *)told, f, c.reference);
         for (int side = 0; side < 4; ++side) {
             // Above, on the left, on the right and below.
             const int2 step = (int2)(side == 1 ? -1 : side == 2 ? 1 : 0, side == 0 ? -1 : side == 3 ? 1 : 0);
@@ -308,14 +320,15 @@ static inline Average average_of(const uint *shares, int references, ulong noise
                 root += bit;
     }
     average.change = (ushort)(noise == 0 ? 0 : min(root + 1, 0xffffu));
+    average.left = 0;
     return average;
 }
 
 // How the blocks of luma and of chroma are averaged. `chroma` is the first plane of that, with rows of blocks of 8 >> `halved_y`
 // rows and 8 >> `halved_x` pixels of all planes together `components` samples each, 0 without chroma. The noise is taken out
-// `strength` 64ths.
+// `strength` 64ths, also what time leaves of it if `is_spatial`.
 __kernel void weigh(FrameShape f, PlanesShape chroma, int halved_x, int halved_y, int components, int references, int strength,
-                    __global const uint *of_other_light, __global const BlockNoise *noise,
+                    int is_spatial, __global const uint *of_other_light, __global const BlockNoise *noise,
                     __global const LumaError *luma_errors, __global const ChromaError *chroma_errors,
                     __global Average *averages, __global Average *chroma_averages)
 {
@@ -329,13 +342,19 @@ __kernel void weigh(FrameShape f, PlanesShape chroma, int halved_x, int halved_y
     const ulong taken = noise[number].luma * (ulong)strength / 64, chroma_taken = noise[number].chroma * (ulong)strength / 64;
     const ulong luma_noise = taken * samples / SAMPLES, chroma_noise = chroma_taken * chroma_samples / SAMPLES;
     // What luma may have for all that is known.
-    const ulong possible = max(taken, (ulong)SAMPLES << (2 * (DEPTH - 8))) * samples / SAMPLES;
+    const ulong possible = 2 * (max(taken, (ulong)SAMPLES << (2 * (DEPTH - 8))) * samples / SAMPLES);
+    // The noise of luma, or less where a prediction differs by less than half of what noise makes.
+    ulong shown = taken;
     uint shares[MOST_REFERENCES], chroma_shares[MOST_REFERENCES];
     for (int i = 0; i < references; ++i) {
         shares[i] = chroma_shares[i] = 0;
-        if (luma_noise == 0 && chroma_noise == 0)
+        if (taken == 0 && chroma_taken == 0)
             continue;
         const LumaError luma = luma_errors[number_of(f, i, number)];
+        const ulong difference = difference_of(luma, is_of_other_light(of_other_light, f, i));
+        shown = min(shown, per_sample(SAMPLES * (2 * 256 * difference / (256 + luma.gain)), (uint)samples));
+        if (luma_noise == 0 && chroma_noise == 0)
+            continue;
         ChromaError error = {0, 0, 0, 0};
         if (chroma_noise != 0)
             error = chroma_errors[number_of(f, i, number)];
@@ -352,32 +371,48 @@ __kernel void weigh(FrameShape f, PlanesShape chroma, int halved_x, int halved_y
                                                          of_other.right == error.right && of_other.below == error.below);
             }
         }
-        const ulong difference = difference_of(luma, is_of_other_light(of_other_light, f, i));
         if (luma.sum != 0 && is_new)
             shares[i] = share(luma_noise, luma.gain, luma.gain, difference, 2);
         if (chroma_noise != 0 && error.sum != 0 && is_new_in_chroma)
             chroma_shares[i] = min(share(possible, error.gain, luma.gain, difference, 1),
                                    share(chroma_noise, error.gain, error.gain, error.sum, 1));
     }
-    averages[number] = average_of(shares, references, taken);
+    Average average = average_of(shares, references, taken);
+    if (is_spatial) {
+        uint squares = 0;
+        for (int i = 0; i <= MOST_REFERENCES; ++i)
+            squares += (uint)average.weights[i] * average.weights[i];
+        average.left = shown * squares / (256 * 256);
+    }
+    averages[number] = average;
     if (components > 0)
         chroma_averages[number] = average_of(chroma_shares, references, chroma_taken);
 }
 
-// Writes luma, whose blocks overlap. An item makes a row of a cell, which lies between the centres of four blocks.
+// The blocks around a cell of luma, above on the left first. At the edges of the frame they are the same.
+static inline void blocks_around(FrameShape f, int column, int row, int *around)
+{
+    const int left = max(column - 1, 0), right = min(column, f.columns - 1);
+    const int above = max(row - 1, 0) * f.columns, below = min(row, f.rows - 1) * f.columns;
+    around[0] = above + left;
+    around[1] = above + right;
+    around[2] = below + left;
+    around[3] = below + right;
+}
+
+// Writes the mean of luma, whose blocks overlap, and its moments. An item makes a row of a cell, also outside the frame.
 __kernel void average_luma(__global const source_t *points, OTHERS(source_t), FrameShape f, PlanesShape plane, int references,
                            __global const int2 *vectors, __global const LumaError *luma_errors,
-                           __global const uint *of_other_light, __global const Average *averages, __global uchar *made)
+                           __global const uint *of_other_light, __global const Average *averages,
+                           __global RowMoments *moments, __global uchar *made)
 {
     __global const source_t *others[MOST_REFERENCES] = EACH_OTHER;
-    const int cell = (int)get_global_id(0), y = (int)get_global_id(1);
-    const int x = SIDE * cell - SIDE / 2;
-    if (x >= plane.width || y >= plane.rows)
+    const int cell = (int)get_global_id(0), at = (int)get_global_id(1);
+    if (cell > f.columns || at >= SIDE * (f.rows + 1))
         return;
-    const int row = (y + SIDE / 2) / SIDE, down = (y + SIDE / 2) % SIDE;
-    const int left = max(cell - 1, 0), right = min(cell, f.columns - 1);
-    const int above = max(row - 1, 0) * f.columns, below = min(row, f.rows - 1) * f.columns;
-    const int around[4] = {above + left, above + right, below + left, below + right};
+    const int x = SIDE * cell - SIDE / 2, y = at - SIDE / 2, row = at / SIDE, down = at % SIDE;
+    int around[4];
+    blocks_around(f, cell, row, around);
     uint samples[SIDE], means[SIDE];
     read_row(points, f, plane, 0, 4 * (int2)(x, y), samples);
 #pragma unroll
@@ -414,12 +449,72 @@ __kernel void average_luma(__global const source_t *points, OTHERS(source_t), Fr
             means[i] += height * width * (sums[i] >> 2);
         }
     }
-    const int of_left = averages[around[down < SIDE / 2 ? 0 : 2]].change;
-    const int of_right = averages[around[down < SIDE / 2 ? 1 : 3]].change;
+    RowMoments of_row = {0, 0, 0};
+#pragma unroll
+    for (int i = 0; i < SIDE; ++i) {
+        means[i] >>= 14;
+        of_row.sum += (int)means[i];
+        of_row.across += (int)means[i] * (2 * i - (SIDE - 1));
+        of_row.squares += (ulong)means[i] * means[i];
+    }
+    moments[(at / SIDE * (f.columns + 1) + cell) * SIDE + down] = of_row;
+    if (y >= 0 && y < plane.rows)
+        write_row(made, plane, 0, x, y, means);
+}
+
+// Brings the cells of a mean nearer to the planes that differ least from them, as far as that is noise, and limits how much samples
+// change. An item makes a row of a cell.
+__kernel void smooth_luma(__global const source_t *points, FrameShape f, PlanesShape plane, __global const Average *averages,
+                          __global const RowMoments *moments, __global uchar *made)
+{
+    const int cell = (int)get_global_id(0), y = (int)get_global_id(1), x = SIDE * cell - SIDE / 2;
+    if (x >= plane.width || y >= plane.rows)
+        return;
+    const int row = (y + SIDE / 2) / SIDE, at = (y + SIDE / 2) % SIDE;
+    int around[4];
+    blocks_around(f, cell, row, around);
+    ulong left = averages[around[0]].left;
+    for (int i = 1; i < 4; ++i)
+        left = min(left, averages[around[i]].left);
+    __global const raw_t *raw =
+        (__global const raw_t *)(made + plane.first + (ulong)y * (ulong)plane.pitch) + x;
+    uint samples[SIDE], means[SIDE];
+    read_row(points, f, plane, 0, 4 * (int2)(x, y), samples);
+#pragma unroll
+    for (int i = 0; i < SIDE; ++i)
+        means[i] = x + i >= 0 && x + i < plane.width ? (uint)sample_of(raw[i]) : 0;
+    if (left > 0) {
+        long sum = 0, across = 0, down = 0;
+        ulong squares = 0;
+        moments += (row * (f.columns + 1) + cell) * SIDE;
+        for (int i = 0; i < SIDE; ++i) {
+            const RowMoments of_row = moments[i];
+            sum += of_row.sum;
+            across += of_row.across;
+            down += (long)of_row.sum * (2 * i - (SIDE - 1));
+            squares += of_row.squares;
+        }
+        // 64 times the squared differences from the plane, and as much noise: half of what each block leaves, as they overlap.
+        const ulong on_plane = (ulong)(sum * sum + (across * across + down * down) / PER_SLOPE);
+        const ulong differing = sub_sat(SAMPLES * squares, on_plane), noise = SAMPLES * left / 2;
+        // Wiener's filter.
+        const bool is_noise = 256 * noise >= (256 - LEAST_KEPT) * differing;
+        const long kept = is_noise ? LEAST_KEPT : 256 - (long)(256 * noise / differing);
+        across /= PER_SLOPE;
+        down /= PER_SLOPE;
+#pragma unroll
+        for (int i = 0; i < SIDE; ++i) {
+            long of_plane = sum + across * (2 * i - (SIDE - 1)) + down * (2 * at - (SIDE - 1));
+            of_plane = clamp(of_plane, (long)0, (long)SAMPLES * PEAK);
+            means[i] = (uint)((SAMPLES * (long)means[i] * kept + of_plane * (256 - kept) + 8192) >> 14);
+        }
+    }
+    const int of_left = averages[around[at < SIDE / 2 ? 0 : 2]].change;
+    const int of_right = averages[around[at < SIDE / 2 ? 1 : 3]].change;
 #pragma unroll
     for (int i = 0; i < SIDE; ++i) {
         const int sample = (int)samples[i], change = i < SIDE / 2 ? of_left : of_right;
-        means[i] = (uint)clamp((int)(means[i] >> 14), sample - change, sample + change);
+        means[i] = (uint)clamp((int)means[i], sample - change, sample + change);
     }
     write_row(made, plane, 0, x, y, means);
 }

@@ -97,7 +97,8 @@ pub fn expected(info: &VideoInfo, frames: &[gst::Buffer], references: References
         };
         let references: Vec<_> = others.iter().zip(&fields).map(reference).collect();
         let strength = Strength::new(1.0);
-        let made = oracle::denoise(&mut noise, &frames[current].1, &views[current], &references, strength);
+        let made =
+            oracle::denoise(&mut noise, &frames[current].1, &views[current], &references, (strength, true));
         samples_of(&made.unwrap())
     };
     (0..frames.len()).map(expected).collect()

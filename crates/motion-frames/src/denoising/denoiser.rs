@@ -13,6 +13,7 @@ use super::noise::{ChromaBlock, ChromaError, LumaBlock, LumaError, flickers, lea
 use super::reference::{LumaSlot, Reference};
 use super::refined::RefinedRow;
 use super::rules::{BLOCK, MOST_REFERENCES, NoiseLevel, Strength, VectorEnds, halvings};
+use super::spatial::left_noise;
 use super::weights::{Weighed, most_change};
 use crate::compensation::{CompensationError, PlaneMut, Sampling};
 use crate::interpolation::{DeepLuma, FrameFormat, LumaPoints, with_chroma};
@@ -56,6 +57,8 @@ pub struct Denoiser {
     points: Vec<LumaPoints>,
     next: usize,
     noise: NoiseMap,
+    /// Whether noise that time leaves is taken out, too.
+    is_spatial: bool,
     memory: NoiseMemory,
     luma: MeasuredBlocks<LumaBlock, LumaError>,
     /// Empty without chroma.
@@ -124,6 +127,7 @@ impl Denoiser {
             points: (0..kept).map(|_| LumaPoints::new(format.size)).collect::<Result<_, _>>()?,
             next: 0,
             noise: NoiseMap::new(format.size, format.samples.depth())?,
+            is_spatial: true,
             memory: NoiseMemory::new(format.size, chroma_blocks > 0)?,
             luma: MeasuredBlocks::new(blocks, references)?,
             chroma: MeasuredBlocks::new(chroma_blocks, references)?,
@@ -175,6 +179,12 @@ impl Denoiser {
         self.noise.set_level(level);
     }
 
+    /// Sets whether from the frame on that is measured next noise is also taken out inside frames, where time leaves it: in cells
+    /// of luma that show nothing but noise and a slope. It is, unless this has been called.
+    pub fn set_spatial(&mut self, is_spatial: bool) {
+        self.is_spatial = is_spatial;
+    }
+
     /// Estimates the noise of the frame with these `planes`, which comes after the one that was measured last, and decides
     /// by how much [`Self::write_plane`] averages it with `references`. Returns the noise. Nothing changes if there is
     /// none.
@@ -204,6 +214,7 @@ impl Denoiser {
             averages,
             ends,
             lights,
+            is_spatial,
             ..
         } = self;
         for (ends, reference) in ends.iter_mut().zip(references) {
@@ -247,8 +258,10 @@ impl Denoiser {
                 |(block, ((of_luma, of_chroma), noise))| {
                     let weighed = weighed(block, noise);
                     let [luma, chroma] = weighed.weights();
-                    *of_luma = Average { weights: luma, change: most_change(weighed.noise.luma) };
-                    *of_chroma = Average { weights: chroma, change: most_change(weighed.noise.chroma) };
+                    let left = if *is_spatial { left_noise(weighed.shown_noise(), &luma) } else { 0 };
+                    *of_luma = Average { weights: luma, change: most_change(weighed.noise.luma), left };
+                    let change = most_change(weighed.noise.chroma);
+                    *of_chroma = Average { weights: chroma, change, left: 0 };
                 },
             );
         });

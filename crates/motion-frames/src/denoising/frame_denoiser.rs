@@ -83,6 +83,10 @@ pub trait FrameDenoiser: Send {
     /// Sets whether the noise of the frames that are measured from now on is estimated, or known.
     fn set_noise_level(&mut self, level: NoiseLevel);
 
+    /// Sets whether from the frame on that is measured next noise is also taken out inside frames, where time leaves it. It is, unless
+    /// this has been called.
+    fn set_spatial(&mut self, is_spatial: bool);
+
     /// Estimates the noise of `frame`, which comes after the one that was measured last, and decides by how much it is averaged
     /// with `references`. Returns the noise. Nothing changes if there is none.
     ///
@@ -160,6 +164,10 @@ impl FrameDenoiser for Denoiser {
 
     fn set_noise_level(&mut self, level: NoiseLevel) {
         Denoiser::set_noise_level(self, level);
+    }
+
+    fn set_spatial(&mut self, is_spatial: bool) {
+        Denoiser::set_spatial(self, is_spatial);
     }
 
     fn measure(

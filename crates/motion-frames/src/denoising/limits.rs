@@ -51,6 +51,9 @@ pub(super) const LEAST: u64 = SAMPLES / 12;
 /// blurred by 1.5 samples they tell 3 times as much; where textures are not found, and in what coding leaves, 7 times and more.
 pub(super) const EVEN: u64 = 5;
 
+/// A block is plain if as many times its structure is not more than its noise.
+pub(super) const PLAIN: u64 = 2;
+
 /// Blocks have mostly white noise if at least this part of their variation is in the differences of neighbouring samples.
 pub(super) const WHITE: [u64; 2] = [5, 8];
 

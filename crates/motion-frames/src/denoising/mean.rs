@@ -3,6 +3,7 @@
 use super::errors::ReferenceErrors;
 use super::noise::LumaError;
 use super::rules::{BLOCK, BlockWeights, VectorEnds, WEIGHTS};
+use super::spatial::plane_and_kept;
 use super::stripes::{STRIPE, Stripes, fill_stripes};
 use crate::compensation::{PlaneMut, Sampling};
 use crate::interpolation::{
@@ -30,6 +31,8 @@ pub(crate) struct Average {
     pub weights: BlockWeights,
     /// The most by which samples change.
     pub change: u16,
+    /// The noise that the mean leaves in luma; 0 if that is to stay.
+    pub left: u64,
 }
 
 /// The mean of a plane and the same plane of other frames.
@@ -267,6 +270,7 @@ impl<E: InstructionSet, S: CellSource<BLOCK, BLOCK>> Work<E> for OverlappedMeans
         let Self { plane, sources, ends, averages, columns, row, .. } = self;
         let half = (BLOCK / 2) as i32;
         let windows = S::Cell::<E>::windows(engine, &windows(1));
+        let axes = S::Cell::<E>::axes(engine);
         let rows = [row.saturating_sub(1), row.min(averages.len() / columns - 1)];
         let y = (BLOCK * row) as i32 - half;
         for column in 0..=columns {
@@ -281,17 +285,23 @@ impl<E: InstructionSet, S: CellSource<BLOCK, BLOCK>> Work<E> for OverlappedMeans
             let [above, below] = [rows[0] * columns, rows[1] * columns];
             let blocks = [above + left, above + right, below + left, below + right];
             let samples = S::Cell::<E>::read(engine, &plane, (x, y));
-            let made = if blocks.iter().all(|block| u32::from(averages[*block].weights[0]) == WEIGHTS) {
-                samples
-            } else {
+            let mut made = samples;
+            if blocks.iter().any(|block| u32::from(averages[*block].weights[0]) != WEIGHTS) {
                 // No closure: it would not have the instructions of `E`.
                 let mut means = [samples; 4];
                 for (mean, around) in means.iter_mut().zip(around) {
                     *mean = self.of_block(engine, samples, around, (x, y));
                 }
-                let mean = S::Cell::<E>::overlap(&means, &windows, OVERLAP_SHIFT);
-                S::Cell::<E>::of(engine, &mean).within(samples, samples, self.most(engine, blocks))
-            };
+                made = S::Cell::<E>::of(engine, &S::Cell::<E>::overlap(&means, &windows, OVERLAP_SHIFT));
+            }
+            let left = blocks.map(|block| averages[block].left).into_iter().fold(u64::MAX, u64::min);
+            if left > 0 {
+                let (of_cell, kept) = plane_and_kept(made.moments(&axes), left);
+                if kept < 256 {
+                    made = made.toward_plane(&axes, of_cell, kept, plane.view.format().peak());
+                }
+            }
+            let made = made.within(samples, samples, self.most(engine, blocks));
             self.out.write((x, if row == 0 { BLOCK / 2 } else { 0 }), &made.samples());
         }
     }

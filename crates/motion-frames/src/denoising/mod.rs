@@ -21,6 +21,7 @@ pub mod oracle;
 mod reference;
 mod refined;
 mod rules;
+mod spatial;
 mod stripes;
 mod told;
 mod weights;

@@ -1,6 +1,6 @@
 //! What blocks tell about noise.
 
-use super::limits::{CLIPPED, EVEN, FOUND, LEAST, LEFT, LIGHT, LOSS, MORE_TEXTURE, TEXTURE};
+use super::limits::{CLIPPED, EVEN, FOUND, LEAST, LEFT, LIGHT, LOSS, MORE_TEXTURE, PLAIN, TEXTURE};
 use super::rules::SAMPLES;
 use bytemuck::AnyBitPattern;
 
@@ -102,6 +102,11 @@ impl LumaBlock {
     /// The part of `variation` by which neighbouring samples differ.
     pub fn white(&self) -> u64 {
         self.variation - self.structure
+    }
+
+    /// Whether there is no texture that stands out of `noise`.
+    pub fn is_plain(&self, noise: u64) -> bool {
+        PLAIN * self.structure <= noise
     }
 
     /// Whether a prediction with this `difference` shows that the search has found the texture of this whole block.

@@ -5,6 +5,7 @@ mod blocks;
 mod comparison;
 mod estimate;
 mod prediction;
+mod spatial;
 mod stream;
 mod weights;
 
@@ -26,7 +27,7 @@ pub fn search_frame(luma: &FrameView<'_>) -> Frame {
 }
 
 /// The frame with these `planes`, which are sampled as `samplings` say, without its noise. `noise` is that of the previous
-/// frame at first, and then of this one.
+/// frame at first, and then of this one. What time leaves of it is taken out, too, if `is_spatial`.
 ///
 /// # Errors
 /// [`CompensationError`] if planes or fields have other sizes.
@@ -38,7 +39,7 @@ pub fn denoise(
     samplings: &[Sampling],
     planes: &[FrameView<'_>],
     references: &[Reference<'_>],
-    strength: Strength,
+    (strength, is_spatial): (Strength, bool),
 ) -> Result<Vec<Frame>, CompensationError> {
     let luma = &planes[0];
     let format = FrameFormat { size: luma.size(), samplings: samplings.to_vec(), samples: luma.format() };
@@ -72,51 +73,120 @@ pub fn denoise(
             of_chroma.push(weights::of_chroma(&predictions, block, both, noise, limits));
         }
     }
-    let mut made = vec![mean_of_luma(&blocks, &predictions, &of_luma)];
+    let mut made = vec![mean_of_luma(&blocks, &predictions, &of_luma, is_spatial)];
     for plane in 1..planes.len() {
         made.push(mean(&blocks, plane, &predictions, &of_chroma));
     }
     Ok(made)
 }
 
-/// The mean of luma and its predictions, by the weights and vectors of the blocks around each sample.
-fn mean_of_luma(blocks: &Blocks<'_>, predictions: &[Prediction], averages: &[DefinedAverage]) -> Frame {
+/// The mean of luma and its predictions, in cells of 8 x 8 samples between the centres of four blocks each.
+fn mean_of_luma(
+    blocks: &Blocks<'_>,
+    predictions: &[Prediction],
+    averages: &[DefinedAverage],
+    is_spatial: bool,
+) -> Frame {
     let view = &blocks.planes[0];
-    let peak = i64::from(view.format().peak());
-    Frame::deep_from_fn(view.width(), view.height(), blocks.depth(), |x, y| {
-        let sample = u64::from(view.sample(x as i32, y as i32));
-        // Four times the sample, rounded down to 64ths of a level: the mean that a block makes.
-        let of_block = |block: usize| {
-            let mut sum = averages[block].weights[0] * sample;
-            for (prediction, weight) in predictions.iter().zip(&averages[block].weights[1..]) {
-                let mut predicted = prediction.luma_sample(blocks, block, (x as i32, y as i32));
-                // In flickering light predicted luma becomes as bright as the block.
-                if prediction.flickers {
-                    predicted = (predicted + prediction.luma[block].brighter).clamp(0, peak);
-                }
-                sum += weight * predicted as u64;
+    let (width, height) = view.size();
+    let mut made = vec![0; width * height];
+    for row in 0..=blocks.rows {
+        for column in 0..=blocks.columns {
+            let cell = Cell::new(blocks, (column, row));
+            let mut samples = cell.mean(blocks, predictions, averages);
+            let left = cell.blocks().map(|block| averages[block].left).into_iter().min().unwrap_or(0);
+            if is_spatial && left > 0 {
+                samples = spatial::nearer_to_plane(&samples, left, view.format().peak().into());
             }
-            (sum + 2) / 4
-        };
-        let mut sum = 0;
-        for (column, across) in around(x, blocks.columns) {
-            for (row, down) in around(y, blocks.rows) {
-                sum += across * down * of_block(row * blocks.columns + column);
+            for (y, samples) in samples.iter().enumerate() {
+                for (x, made_sample) in samples.iter().enumerate() {
+                    let (x, y) = cell.place(x, y);
+                    if x < 0 || y < 0 || x >= width as i32 || y >= height as i32 {
+                        continue;
+                    }
+                    let sample = u64::from(view.sample(x, y));
+                    let (x, y) = (x as usize, y as usize);
+                    let most = averages[blocks.block_of(0, x, y)].most;
+                    made[y * width + x] =
+                        (*made_sample).clamp(sample.saturating_sub(most), sample + most) as u16;
+                }
             }
         }
-        let most = averages[blocks.block_of(0, x, y)].most;
-        // 64 times the windows, which add up to 16 on each axis.
-        ((sum + 8192) / 16384).clamp(sample.saturating_sub(most), sample + most) as u16
-    })
+    }
+    Frame::deep_from_fn(width, height, blocks.depth(), |x, y| made[y * width + x])
 }
 
-/// On an axis with so many blocks, the two between whose centres a sample is, and the window of each there: it falls from 15
-/// to 1 from its centre to the other. At the edges of the frame both are the same block.
-fn around(at: usize, blocks: usize) -> [(usize, u64); 2] {
-    let half = BLOCK / 2;
-    let after = (at + half) / BLOCK;
-    let falling = (2 * BLOCK - 1 - 2 * ((at + half) % BLOCK)) as u64;
-    [(after.saturating_sub(1), falling), (after.min(blocks - 1), 16 - falling)]
+/// A cell of 8 x 8 samples of luma.
+struct Cell {
+    /// Its first sample, which may be outside the frame.
+    first: (i32, i32),
+    /// The columns and the rows of the blocks between whose centres it is. At the edges of the frame both are the same.
+    columns: [usize; 2],
+    rows: [usize; 2],
+    blocks_of_row: usize,
+}
+
+impl Cell {
+    fn new(blocks: &Blocks<'_>, (column, row): (usize, usize)) -> Self {
+        let first = |at: usize| (BLOCK * at) as i32 - BLOCK as i32 / 2;
+        let beside = |at: usize, count: usize| [at.max(1) - 1, at.min(count - 1)];
+        Self {
+            first: (first(column), first(row)),
+            columns: beside(column, blocks.columns),
+            rows: beside(row, blocks.rows),
+            blocks_of_row: blocks.columns,
+        }
+    }
+
+    fn place(&self, x: usize, y: usize) -> (i32, i32) {
+        (self.first.0 + x as i32, self.first.1 + y as i32)
+    }
+
+    fn blocks(&self) -> [usize; 4] {
+        let block = |row: usize, column: usize| self.rows[row] * self.blocks_of_row + self.columns[column];
+        [block(0, 0), block(0, 1), block(1, 0), block(1, 1)]
+    }
+
+    /// The mean by the weights and vectors of the four blocks. The window of each falls from 15 to 1 from its centre to the
+    /// others'. Outside the frame its edge samples repeat.
+    fn mean(
+        &self,
+        blocks: &Blocks<'_>,
+        predictions: &[Prediction],
+        averages: &[DefinedAverage],
+    ) -> [[u64; BLOCK]; BLOCK] {
+        let view = &blocks.planes[0];
+        let peak = i64::from(view.format().peak());
+        let mut made = [[0; BLOCK]; BLOCK];
+        for (y, made) in made.iter_mut().enumerate() {
+            for (x, made) in made.iter_mut().enumerate() {
+                let place = self.place(x, y);
+                let sample = u64::from(view.sample(place.0, place.1));
+                // Four times the sample, rounded down to 64ths of a level: the mean that a block makes.
+                let of_block = |block: usize| {
+                    let mut sum = averages[block].weights[0] * sample;
+                    for (prediction, weight) in predictions.iter().zip(&averages[block].weights[1..]) {
+                        let mut predicted = prediction.luma_sample(blocks, block, place);
+                        // In flickering light predicted luma becomes as bright as the block.
+                        if prediction.flickers {
+                            predicted = (predicted + prediction.luma[block].brighter).clamp(0, peak);
+                        }
+                        sum += weight * predicted as u64;
+                    }
+                    (sum + 2) / 4
+                };
+                let falling = |at: usize| [15 - 2 * at as u64, 1 + 2 * at as u64];
+                let (across, down) = (falling(x), falling(y));
+                let mut sum = 0;
+                for (n, block) in self.blocks().into_iter().enumerate() {
+                    sum += across[n % 2] * down[n / 2] * of_block(block);
+                }
+                // 64 times the windows, which add up to 16 on each axis.
+                *made = (sum + 8192) / 16384;
+            }
+        }
+        made
+    }
 }
 
 /// The mean of a plane of chroma and its predictions.
@@ -124,7 +194,7 @@ fn mean(blocks: &Blocks<'_>, plane: usize, predictions: &[Prediction], averages:
     let view = &blocks.planes[plane];
     let pixel = blocks.samplings[plane].pixel();
     Frame::deep_from_fn(view.width(), view.height(), blocks.depth(), |x, y| {
-        let DefinedAverage { weights, most } = &averages[blocks.block_of(plane, x / pixel, y)];
+        let DefinedAverage { weights, most, .. } = &averages[blocks.block_of(plane, x / pixel, y)];
         let (x, y) = (x as i32, y as i32);
         let sample = u64::from(view.sample(x, y));
         let mut sum = weights[0] * sample;

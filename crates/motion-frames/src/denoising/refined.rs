@@ -54,7 +54,8 @@ impl<S: CellSource<BLOCK, BLOCK>, E: InstructionSet> Work<E> for Refining<'_, '_
         let (y, rows) = (row * BLOCK, BLOCK.min(plane.height() - row * BLOCK));
         for (column, (block, vector)) in blocks.iter().zip(vectors).enumerate() {
             let error = errors.of_column(column);
-            if noise[column] == BlockNoise::default() || error.sum == 0 {
+            if noise[column] == BlockNoise::default() || error.sum == 0 || block.is_plain(noise[column].luma)
+            {
                 continue;
             }
             let x = column * BLOCK;

@@ -1,7 +1,7 @@
 //! How much each frame counts in a block.
 
 use super::map::BlockNoise;
-use super::noise::{ChromaBlock, ChromaError, LumaBlock, LumaError};
+use super::noise::{ChromaBlock, ChromaError, LumaBlock, LumaError, per_sample};
 use super::rules::{BlockWeights, MOST_REFERENCES, SAMPLES, WEIGHTS};
 
 /// A block, its noise, and how well other frames predict it.
@@ -21,12 +21,23 @@ pub(super) struct Weighed<'a> {
 }
 
 impl Weighed<'_> {
+    /// The noise of luma, or less where a prediction differs by less than half of what noise makes.
+    pub fn shown_noise(&self) -> u64 {
+        let (mut least, samples) = (self.noise.luma, self.luma_block.samples());
+        for (luma, &is_of_other_light) in self.luma.iter().zip(self.lights) {
+            let shown = 2 * 256 * luma.difference(is_of_other_light) / (256 + u64::from(luma.gain));
+            least = least.min(per_sample(SAMPLES * shown, samples));
+        }
+        least
+    }
+
     /// The weights of luma, and those of chroma.
     pub fn weights(&self) -> [BlockWeights; 2] {
         let of_block = |noise: u64, samples: u64| (noise * samples / SAMPLES) as f64;
         let luma_noise = of_block(self.noise.luma, self.luma_block.samples());
         let chroma_noise = of_block(self.noise.chroma, self.chroma_block.samples);
-        let possible_noise = of_block(self.noise.luma.max(self.least_noise), self.luma_block.samples());
+        // Luma limits chroma where its mismatch is beyond doubt.
+        let possible_noise = 2.0 * of_block(self.noise.luma.max(self.least_noise), self.luma_block.samples());
         let mut shares = [[0; MOST_REFERENCES]; 2];
         if (luma_noise, chroma_noise) != (0.0, 0.0) {
             for (index, &is_of_other_light) in self.lights.iter().enumerate() {

@@ -8,6 +8,30 @@ use motion_base::simd::{InstructionSet, Samples, Words};
 /// A number for each sample of a cell.
 pub(crate) type CellNumbers<const W: usize, const H: usize> = [[u16; W]; H];
 
+/// Sums over the samples of a cell.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Moments {
+    pub sum: i64,
+    /// Of the samples times twice their distance from the centre, on each axis.
+    pub across: i64,
+    pub down: i64,
+    pub squares: u64,
+}
+
+/// 64 times the samples of a plane through a cell: at its centre, and what is added for each half sample from there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Plane {
+    pub middle: i64,
+    pub across: i64,
+    pub down: i64,
+}
+
+/// Twice the distance of the sample at this place from the centre of `SIDE` samples.
+#[inline(always)]
+fn from_centre<const SIDE: usize>(at: usize) -> i64 {
+    2 * at as i64 - (SIDE as i64 - 1)
+}
+
 /// The samples of a cell, or multiples of them, in the instructions of `E`.
 pub(crate) trait PlaneCell<E, const W: usize, const H: usize>: Copy {
     /// A sample as it is written.
@@ -75,6 +99,16 @@ pub(crate) trait PlaneCell<E, const W: usize, const H: usize>: Copy {
 
     /// The same, and the sum of the other samples there.
     fn error_and_sum(self, other: Self, inside: (usize, usize)) -> [u64; 2];
+
+    /// Prepares numbers for [`Self::moments`] and [`Self::toward_plane`].
+    fn axes(engine: E) -> [Self::Numbers; 2];
+
+    /// The moments of the samples.
+    fn moments(self, axes: &[Self::Numbers; 2]) -> Moments;
+
+    /// The samples, brought nearer to their plane, whose samples are from 0 to `peak`: they keep `kept` 256ths of what differs
+    /// from it.
+    fn toward_plane(self, axes: &[Self::Numbers; 2], plane: Plane, kept: u16, peak: u16) -> Self;
 
     /// The mean of four cells of 64 times the samples, weighted by their windows, whose sum is `2^(shift - 6)`.
     fn overlap(cells: &[Self; 4], windows: &Self::Windows, shift: u32) -> [[Self::Sample; W]; H];
@@ -286,6 +320,57 @@ impl<E: InstructionSet, const N: usize, const W: usize, const H: usize> PlaneCel
     }
 
     #[inline(always)]
+    fn axes(engine: E) -> [Self::Numbers; 2] {
+        let mut axes = [[[0; W]; H]; 2];
+        for y in 0..H {
+            for x in 0..W {
+                // Numbers with signs, of 16 bits.
+                (axes[0][y][x], axes[1][y][x]) = (from_centre::<W>(x) as u16, from_centre::<H>(y) as u16);
+            }
+        }
+        [
+            <Self as PlaneCell<E, W, H>>::numbers(engine, &axes[0]),
+            <Self as PlaneCell<E, W, H>>::numbers(engine, &axes[1]),
+        ]
+    }
+
+    #[inline(always)]
+    fn moments(self, [across, down]: &[Self::Numbers; 2]) -> Moments {
+        let zero = self.0[0].filled(0);
+        let [mut sum, mut sum_across, mut sum_down, mut squares] = [zero; 4];
+        for n in 0..N {
+            let samples = self.0[n];
+            sum = sum.plus(samples);
+            sum_across = sum_across.plus_pairs(samples, across[n]);
+            sum_down = sum_down.plus_pairs(samples, down[n]);
+            squares = squares.plus_pairs(samples, samples);
+        }
+        Moments {
+            sum: total(zero.plus_pairs(sum, zero.filled(1)).pairs()) as i64,
+            across: signed_total(sum_across.pairs()),
+            down: signed_total(sum_down.pairs()),
+            squares: total(squares.pairs()),
+        }
+    }
+
+    #[inline(always)]
+    fn toward_plane(self, [across, down]: &[Self::Numbers; 2], plane: Plane, kept: u16, peak: u16) -> Self {
+        let mut nearer = self;
+        let zero = self.0[0].filled(0);
+        let (middle, slope_across) = (zero.filled(plane.middle as u16), zero.filled(plane.across as u16));
+        let slope_down = zero.filled(plane.down as u16);
+        let (most, times) = (zero.filled(64 * peak), zero.filled(64));
+        let weights = [zero.filled(kept).interleave(zero.filled(256 - kept)), zero.interleave(zero)];
+        for n in 0..N {
+            // Not more than 16 bits with a sign, for any samples of eight bits.
+            let of_plane = middle.plus(slope_across.times(across[n])).plus(slope_down.times(down[n]));
+            let of_plane = of_plane.largest(zero).least(most);
+            nearer.0[n] = Words::weighted_mean([self.0[n].times(times), of_plane, zero, zero], &weights, 14);
+        }
+        nearer
+    }
+
+    #[inline(always)]
     fn overlap([a, b, c, d]: &[Self; 4], windows: &Self::Windows, shift: u32) -> [[u8; W]; H] {
         let mut mean = *a;
         for (n, windows) in windows.iter().enumerate() {
@@ -425,6 +510,42 @@ impl<E, const W: usize, const H: usize> PlaneCell<E, W, H> for DeepCell<W, H> {
     }
 
     #[inline(always)]
+    fn axes(_: E) -> [Self; 2] {
+        // The places of samples are numbers enough.
+        [Self([[0; W]; H]); 2]
+    }
+
+    #[inline(always)]
+    fn moments(self, _: &[Self; 2]) -> Moments {
+        let mut moments = Moments::default();
+        for y in 0..H {
+            for x in 0..W {
+                let sample = i64::from(self.0[y][x]);
+                moments.sum += sample;
+                moments.across += sample * from_centre::<W>(x);
+                moments.down += sample * from_centre::<H>(y);
+                moments.squares += (sample * sample) as u64;
+            }
+        }
+        moments
+    }
+
+    #[inline(always)]
+    fn toward_plane(self, _: &[Self; 2], plane: Plane, kept: u16, peak: u16) -> Self {
+        let mut nearer = self;
+        for y in 0..H {
+            for x in 0..W {
+                let of_plane =
+                    plane.middle + plane.across * from_centre::<W>(x) + plane.down * from_centre::<H>(y);
+                let of_plane = of_plane.clamp(0, 64 * i64::from(peak));
+                let (kept, sample) = (i64::from(kept), i64::from(self.0[y][x]));
+                nearer.0[y][x] = ((64 * sample * kept + of_plane * (256 - kept) + 8192) >> 14) as u32;
+            }
+        }
+        nearer
+    }
+
+    #[inline(always)]
     fn overlap(cells: &[Self; 4], windows: &Self::Windows, shift: u32) -> [[u16; W]; H] {
         let mut sums = [[1_u32 << (shift - 1); W]; H];
         for (cell, window) in cells.iter().zip(windows) {
@@ -449,6 +570,14 @@ impl<E, const W: usize, const H: usize> PlaneCell<E, W, H> for DeepCell<W, H> {
 fn total(sums: [u32; 8]) -> u64 {
     let [a, b, c, d, e, f, g, h] = sums;
     ((a + b) + (c + d) + ((e + f) + (g + h))).into()
+}
+
+/// The sum of partial sums with signs.
+#[inline(always)]
+fn signed_total([a, b, c, d, e, f, g, h]: [u32; 8]) -> i64 {
+    let pairs = [a.wrapping_add(b), c.wrapping_add(d), e.wrapping_add(f), g.wrapping_add(h)];
+    let [a, b, c, d] = pairs;
+    a.wrapping_add(b).wrapping_add(c.wrapping_add(d)).cast_signed().into()
 }
 
 /// The squared differences of the first `columns` and `rows`, added up.

@@ -33,7 +33,7 @@ mod stored_samples;
 mod weighting;
 
 pub(crate) use cell_sources::{CellSource, Chroma, ChromaWork, DeepLuma, MOST_OF_PIXEL, with_chroma};
-pub(crate) use cells::{PlaneCell, RegisterCell};
+pub(crate) use cells::{Moments, Plane, PlaneCell, RegisterCell};
 pub use frame_maker::{FrameMaker, FrameQuality, InterpolationError, LoadedPair};
 pub use interpolator::Interpolator;
 pub(crate) use luma_points::LumaPoints;

@@ -32,8 +32,8 @@ const UPLOADS: usize = 2;
 /// Takes the noise out of frames on one OpenCL device.
 ///
 /// For planes of S bytes in all and W × H luma samples it allocates on the device, for each loaded frame, S bytes and 4 · W · H
-/// for luma between samples (8 · W · H with samples of more than eight bits), and besides S bytes, 3 · W · H, and for each frame
-/// that others are averaged with 0.8 · W · H; in page-locked memory 3 · S bytes and 2.5 · W · H. All of it is allocated when
+/// for luma between samples (8 · W · H with samples of more than eight bits), and besides S bytes, 5.5 · W · H, and for each frame
+/// that others are averaged with 0.75 · W · H; in page-locked memory 3 · S bytes and 2.5 · W · H. All of it is allocated when
 /// it is opened.
 pub struct OpenClDenoiser {
     name: String,
@@ -43,6 +43,7 @@ pub struct OpenClDenoiser {
     threads: Arc<rayon::ThreadPool>,
     references: usize,
     noise: NoiseMap,
+    is_spatial: bool,
     memory: NoiseMemory,
     /// What the noise of the frame that was measured last has followed.
     history: NoiseHistory,
@@ -204,6 +205,7 @@ impl OpenClDenoiser {
             threads: threads::pool(threads)?,
             references,
             noise: NoiseMap::new(format.size, format.samples.depth())?,
+            is_spatial: true,
             memory: NoiseMemory::new(format.size, format.samplings.len() > 1)?,
             history: NoiseHistory::default(),
             next: 0,
@@ -351,8 +353,10 @@ impl OpenClDenoiser {
         let begun = Instant::now();
         let Objects { kernels, frames, found, told, work, download, .. } = &mut *self.objects;
         let bytes = size_of::<[i32; 2]>() * self.layout.found.blocks() * references.len();
-        // SAFETY: the device has read what was there before, and waits for its queues before it drops the memory.
-        unsafe { found.begin_write(work, &kernels.found, bytes)? };
+        if bytes > 0 {
+            // SAFETY: the device has read what was there before, and waits for its queues before it drops the memory.
+            unsafe { found.begin_write(work, &kernels.found, bytes)? };
+        }
         let of = |slot: LumaSlot| &frames[slot.0];
         let others: Vec<_> = references.iter().map(|reference| of(reference.frame.slot)).collect();
         let used: Vec<_> = others.iter().copied().chain([of(frame)]).collect();
@@ -432,7 +436,7 @@ impl OpenClDenoiser {
         let others: Vec<_> =
             references.iter().map(|reference| &frames[reference.frame.slot.0].device).collect();
         let device = &frames[frame.0].device;
-        kernels.weigh(work, device, &others, (strength.0, self.noise.has_chroma()))?;
+        kernels.weigh(work, device, &others, (strength.0, self.is_spatial, self.noise.has_chroma()))?;
         kernels.average(work, device, &others, made)?;
         let done = work.marker()?;
         work.flush()?;
@@ -554,6 +558,10 @@ impl FrameDenoiser for OpenClDenoiser {
         self.noise.set_level(level);
     }
 
+    fn set_spatial(&mut self, is_spatial: bool) {
+        self.is_spatial = is_spatial;
+    }
+
     fn measure(
         &mut self,
         frame: LoadedFrame<'_>,
@@ -572,7 +580,7 @@ impl FrameDenoiser for OpenClDenoiser {
         let told = self.begin_measure(frame.slot, references, &beside);
         told.map_err(|error| self.failed(error))?;
         self.follow(references, &beside);
-        if !references.is_empty() && !self.noise.is_none() && !strength.is_none() {
+        if !self.noise.is_none() && !strength.is_none() {
             let begun = self.begin_average(frame.slot, references, strength);
             begun.map_err(|error| self.failed(error))?;
         }

@@ -24,6 +24,10 @@ use motion_gpu::program;
 /// What an error calls these kernels.
 const NAME: &str = "denoising";
 
+/// Bytes of `RowMoments` in `denoising.cl`, and rows of a cell.
+const ROW_MOMENTS: usize = 16;
+const SIDE: usize = 8;
+
 /// The frames beside a frame, which tell its noise.
 pub(super) const BESIDE: usize = 2;
 
@@ -155,6 +159,7 @@ pub(super) struct DenoisingKernels {
     refine: GroupedKernel,
     weigh: GroupedKernel,
     average: GroupedKernel,
+    smooth: GroupedKernel,
     chroma: Option<ChromaKernels>,
     luma: PlanesShape,
     sample_bytes: usize,
@@ -166,6 +171,8 @@ pub(super) struct DenoisingKernels {
     vectors: Buffer,
     errors: Buffer,
     averages: Buffer,
+    /// Of the rows of cells of luma.
+    moments: Buffer,
     /// The noise of the blocks.
     pub(super) noise: Buffer,
     pub(super) told: Buffer,
@@ -221,6 +228,7 @@ impl DenoisingKernels {
                 averages: buffer("the weights of chroma", blocks, size_of::<Average>())?,
             })
         });
+        let cells = (layout.grid.columns + 1) * (layout.grid.rows + 1);
         let told_layout = ToldLayout::new(blocks, !of_chroma.is_empty());
         Ok(Self {
             compare_frames: grouped(&luma, c"compare_frames")?,
@@ -230,6 +238,7 @@ impl DenoisingKernels {
             refine: grouped(&luma, c"refine")?,
             weigh: grouped(&luma, c"weigh")?,
             average: grouped(&luma, c"average_luma")?,
+            smooth: grouped(&luma, c"smooth_luma")?,
             chroma: chroma.transpose()?,
             luma: layout.plane_shape(0, 1),
             sample_bytes: samples.bytes(),
@@ -243,6 +252,7 @@ impl DenoisingKernels {
             vectors: buffer("the vectors of blocks", blocks * references, size_of::<[i32; 2]>())?,
             errors: buffer("the errors of luma", blocks * references, size_of::<LumaError>())?,
             averages: buffer("the weights of luma", blocks, size_of::<Average>())?,
+            moments: buffer("sums of cells", cells * SIDE, ROW_MOMENTS)?,
             noise: buffer("the noise of blocks", blocks, size_of::<BlockNoise>())?,
             told: buffer("what blocks tell", told_layout.bytes(), 1)?,
             told_layout,
@@ -401,13 +411,13 @@ impl DenoisingKernels {
     }
 
     /// Queues the refinement of vectors and the weights, of what was measured and of the noise that was uploaded. Of that
-    /// `strength` 64ths are taken out. `has_chroma`: whether chroma has noise.
+    /// `strength` 64ths are taken out, and what time leaves, too, if `is_spatial`. `has_chroma`: whether chroma has noise.
     pub(super) fn weigh(
         &mut self,
         queue: &Queue,
         frame: &DeviceFrame,
         others: &[&DeviceFrame],
-        (strength, has_chroma): (u32, bool),
+        (strength, is_spatial, has_chroma): (u32, bool, bool),
     ) -> launcher::Result<()> {
         let items = self.blocks();
         for (reference, other) in others.iter().enumerate() {
@@ -423,6 +433,7 @@ impl DenoisingKernels {
                 Arg::Buffer(&self.found),
                 Arg::Buffer(&self.errors),
                 Arg::Buffer(&self.told),
+                Arg::Int(self.told_layout.luma.start as i32),
                 Arg::Buffer(&self.noise),
                 Arg::Buffer(&self.vectors),
             ];
@@ -449,6 +460,7 @@ impl DenoisingKernels {
             Arg::Int(components as i32),
             Arg::Int(others.len() as i32),
             Arg::Int(strength as i32),
+            Arg::Int(is_spatial.into()),
             Arg::Buffer(&self.told),
             Arg::Buffer(&self.noise),
             Arg::Buffer(&self.errors),
@@ -481,11 +493,22 @@ impl DenoisingKernels {
             Arg::Buffer(&self.errors),
             Arg::Buffer(&self.told),
             Arg::Buffer(&self.averages),
+            Arg::Buffer(&self.moments),
             Arg::Buffer(made),
         ]);
-        // SAFETY: items outside the plane are left out, positions are limited to the points, and rows are written up to a
+        // SAFETY: items outside the cells are left out, positions are limited to the points, and rows are written up to a
         // multiple of their alignment.
-        unsafe { self.average.launch(queue, &args, [grid.columns + 1, self.luma_rows(), 1])? };
+        unsafe { self.average.launch(queue, &args, [grid.columns + 1, SIDE * (grid.rows + 1), 1])? };
+        let args = [
+            Arg::Buffer(&frame.points),
+            self.layout.shape.arg(),
+            Arg::Struct(bytemuck::bytes_of(&self.luma)),
+            Arg::Buffer(&self.averages),
+            Arg::Buffer(&self.moments),
+            Arg::Buffer(made),
+        ];
+        // SAFETY: as above; of each cell there are moments.
+        unsafe { self.smooth.launch(queue, &args, [grid.columns + 1, self.luma_rows(), 1])? };
         let Some(ChromaKernels { average, plane, planes, sampling, averages, .. }) = &mut self.chroma else {
             return Ok(());
         };

@@ -22,6 +22,8 @@ pub struct Sequence {
     pub samplings: Vec<Sampling>,
     pub frame: Vec<Frame>,
     pub others: Vec<Vec<Frame>>,
+    /// Whether noise that time leaves is taken out, too.
+    pub is_spatial: bool,
 }
 
 impl Sequence {
@@ -41,7 +43,12 @@ impl Sequence {
             [&[Sampling::LUMA], chroma].concat().iter().map(plane).collect()
         };
         let others = (0..others).map(|index| planes(index % 2 == 0)).collect();
-        Self { samplings: [&[Sampling::LUMA], chroma].concat(), frame: planes(false), others }
+        Self {
+            samplings: [&[Sampling::LUMA], chroma].concat(),
+            frame: planes(false),
+            others,
+            is_spatial: true,
+        }
     }
 
     pub fn format(&self) -> FrameFormat {
@@ -101,7 +108,9 @@ impl Sequence {
         let mut references: Vec<_> = pairs.enumerate().map(reference).collect();
         let mut noise = oracle::StreamNoise::new(planes[0].size(), planes[0].format().depth());
         noise.set_level(level_of_noise);
-        let expected = oracle::denoise(&mut noise, &self.samplings, &planes, &references, strength).unwrap();
+        let expected =
+            oracle::denoise(&mut noise, &self.samplings, &planes, &references, (strength, self.is_spatial))
+                .unwrap();
         let mut found = None;
         for instruction_set in InstructionSetName::available() {
             let format = self.format();
@@ -110,6 +119,7 @@ impl Sequence {
                 Denoiser::with_instruction_set(&format, references.len(), loaded, 2, instruction_set)
                     .unwrap();
             denoiser.set_noise_level(level_of_noise);
+            denoiser.set_spatial(self.is_spatial);
             // Those that were loaded before are gone.
             for _ in 0..3 {
                 denoiser.load(&planes[0]).unwrap();
@@ -224,7 +234,7 @@ pub fn flickering(depth: u32) -> Sequence {
         vec![plane]
     };
     let (frame, others) = (luma(100), vec![luma(0), luma(190)]);
-    Sequence { samplings: vec![Sampling::LUMA], frame, others }
+    Sequence { samplings: vec![Sampling::LUMA], frame, others, is_spatial: true }
 }
 
 #[test]
@@ -271,7 +281,7 @@ pub fn noisy(deviation: impl Fn(f64) -> f64, depth: u32) -> (Sequence, Frame) {
     };
     let others = [-1, 1, -2, 2].map(|frame| vec![luma(frame, false)]).into();
     let frame = vec![luma(0, false)];
-    (Sequence { samplings: vec![Sampling::LUMA], frame, others }, luma(0, true))
+    (Sequence { samplings: vec![Sampling::LUMA], frame, others, is_spatial: true }, luma(0, true))
 }
 
 #[test]
@@ -284,6 +294,32 @@ fn the_noise_that_was_added_is_found_and_taken_out() {
         let error = |frame: &Frame| mse(&frame.view(), &clean.view()).unwrap();
         let (before, after) = (error(&sequence.frame[0]), error(&made[0]));
         assert!(after < 0.4 * before, "{deviation}: {before} -> {after}");
+    }
+}
+
+#[test]
+fn noise_that_time_leaves_is_taken_out_of_slopes() {
+    for depth in [8, 12, 16] {
+        let mut normal = Normal(Noise::new(depth));
+        let scale = f64::from(1 << (depth - 8));
+        let mut luma = |deviation: f64| {
+            Frame::deep_from_fn(203, 150, depth, |x, y| {
+                let clean = 40.0 + 0.6 * x as f64 + 0.4 * y as f64;
+                ((clean + deviation * normal.next()) * scale).round() as u16
+            })
+        };
+        let clean = luma(0.0);
+        let [frame, previous, next] = [5.0; 3].map(|deviation| vec![luma(deviation)]);
+        let (samplings, others) = (vec![Sampling::LUMA], vec![previous, next]);
+        let mut sequence = Sequence { samplings, frame, others, is_spatial: true };
+        let fields = sequence.found_fields();
+        let [with, without] = [true, false].map(|is_spatial| {
+            sequence.is_spatial = is_spatial;
+            let (_, made) = sequence.check(&fields, 1.0);
+            let squares = squared_error(&made[0].view(), &clean.view()).unwrap();
+            (squares as f64 / (203.0 * 150.0)).sqrt() / scale
+        });
+        assert!(with < 1.6 && without > 1.7 * with, "{depth}: {without} without, {with} with");
     }
 }
 

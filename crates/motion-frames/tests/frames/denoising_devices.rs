@@ -108,11 +108,19 @@ fn check(sequence: &Sequence, fields: &[Vec<MotionVector>], level: NoiseLevel, s
         pairs.map(|((planes, vectors), offset)| Reference { slot, planes, vectors, offset }).collect();
     let mut noise = oracle::StreamNoise::new(planes[0].size(), planes[0].format().depth());
     noise.set_level(level);
-    let expected = oracle::denoise(&mut noise, &sequence.samplings, &planes, &expected_of, strength).unwrap();
+    let expected = oracle::denoise(
+        &mut noise,
+        &sequence.samplings,
+        &planes,
+        &expected_of,
+        (strength, sequence.is_spatial),
+    )
+    .unwrap();
     let mut found = None;
     for (name, mut denoiser) in denoisers(&sequence.format(), others.len(), others.len() + 1) {
         denoiser.rehearse().unwrap();
         denoiser.set_noise_level(level);
+        denoiser.set_spatial(sequence.is_spatial);
         // Those that were loaded before are gone.
         for planes in sequence.others.iter().take(2) {
             denoiser.load(planes).unwrap();
@@ -213,6 +221,8 @@ fn frames_that_are_searched_at_a_quarter_of_their_size_equal_the_oracle() {
 fn frames_of_another_light_equal_the_oracle() {
     for depth in [8, 12] {
         let sequence = flickering(depth);
+        check_measured(&sequence, &sequence.random_fields(20), 1.0);
+        let sequence = Sequence { is_spatial: false, ..sequence };
         check_measured(&sequence, &sequence.random_fields(20), 1.0);
     }
 }

@@ -178,7 +178,8 @@ impl Stream {
             };
             let references: Vec<_> = others.iter().map(reference).collect();
             let expected =
-                oracle::denoise(&mut expected_noise, &samplings, planes, &references, strength).unwrap();
+                oracle::denoise(&mut expected_noise, &samplings, planes, &references, (strength, true))
+                    .unwrap();
             let noise = denoiser.measure(planes, &references, strength).unwrap().blocks().to_vec();
             for (block, (found, expected)) in noise.iter().zip(expected_noise.blocks()).enumerate() {
                 assert_eq!(found, expected, "{name}: the noise of block {block} of frame {time}");

@@ -52,7 +52,7 @@ fn oracles_of_made_frames() {
     let slot = Default::default();
     let reference = |planes, vectors| Reference { slot, planes, vectors, offset: -1 };
     let denoise = |width, planes: &[FrameView<'_>], references: &[Reference<'_>]| {
-        denoising::oracle::denoise(&mut noise(width), &luma, planes, references, strength)
+        denoising::oracle::denoise(&mut noise(width), &luma, planes, references, (strength, true))
     };
     let is_planes = |error: &CompensationError| matches!(error, CompensationError::Planes(1, 2));
     let is_size = |error: &CompensationError| matches!(error, CompensationError::PlaneSize(..));

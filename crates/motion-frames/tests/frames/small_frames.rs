@@ -93,7 +93,7 @@ fn denoised_frames_are_exact() {
             let references =
                 others.map(|(at, offset)| Reference { slot, planes: &views[at], vectors: &field, offset });
             let expected =
-                denoising::oracle::denoise(&mut oracle, &samplings, &views[0], &references, strength)
+                denoising::oracle::denoise(&mut oracle, &samplings, &views[0], &references, (strength, true))
                     .unwrap();
             let format = FrameFormat { size, samplings: samplings.clone(), samples: views[0][0].format() };
             let mut denoiser = OpenClDenoiser::new(&device, &format, 2, 3, 1).unwrap();

@@ -1,7 +1,7 @@
 //! A frame predicted from another one along the motion, and the errors of the prediction in each block.
 
 use super::super::BlockNoise;
-use super::super::limits::LIGHT;
+use super::super::limits::{LIGHT, PLAIN};
 use super::super::reference::Reference;
 use super::super::rules::{BLOCK, NOISE_GAINS, SAMPLES, SEARCHED_SAMPLES};
 use super::blocks::{Blocks, DefinedLumaBlock};
@@ -124,7 +124,9 @@ impl Prediction {
     ) {
         let side = 1 << halvings(blocks.planes[0].size());
         for block in 0..blocks.count() {
-            if noise[block] == BlockNoise::default() || self.luma[block].squares == 0 {
+            let structure = of_luma[block].variation - of_luma[block].white;
+            let is_plain = PLAIN * structure <= noise[block].luma;
+            if noise[block] == BlockNoise::default() || self.luma[block].squares == 0 || is_plain {
                 continue;
             }
             let (column, row) = ((block % blocks.columns) as i32, (block / blocks.columns) as i32);

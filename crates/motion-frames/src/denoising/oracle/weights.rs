@@ -12,6 +12,8 @@ pub(super) struct DefinedAverage {
     pub weights: Vec<u64>,
     /// The most by which a sample changes.
     pub most: u64,
+    /// What is left of the noise of luma, as 64 samples have it.
+    pub left: u64,
 }
 
 /// What is taken out of noise.
@@ -30,15 +32,21 @@ pub(super) fn of_luma(
     let noise = taken_out(strength, noise.luma);
     let of_block = noise * luma.samples / SAMPLES;
     let mut shares = Vec::new();
+    // No more than twice what the predictions differ by.
+    let mut shown = noise;
     for (index, prediction) in predictions.iter().enumerate() {
         let error = prediction.luma[block];
+        let of_difference = 2 * 256 * prediction.luma_difference(block) / (256 + error.gain);
+        shown = shown.min(SAMPLES * of_difference / luma.samples);
         let is_new = predictions[..index].iter().all(|earlier| earlier.luma[block] != error);
         // What is wrong in one prediction is mostly wrong in the others, too: it counts twice.
         let mismatch = 2 * mismatch(of_block, error.gain, prediction.luma_difference(block));
         let is_counted = error.squares > 0 && is_new;
         shares.push(if is_counted { share(of_block, error.gain, mismatch) } else { 0 });
     }
-    DefinedAverage { weights: weights(&shares), most: most_change(noise) }
+    let weights = weights(&shares);
+    let squares: u64 = weights.iter().map(|weight| weight * weight).sum();
+    DefinedAverage { weights, most: most_change(noise), left: shown * squares / (256 * 256) }
 }
 
 /// How a block of chroma is averaged.
@@ -49,8 +57,8 @@ pub(super) fn of_chroma(
     noise: BlockNoise,
     (strength, depth): (Strength, u32),
 ) -> DefinedAverage {
-    // Chroma alone may have noise.
-    let of_luma = taken_out(strength, noise.luma).max(square_of_one(depth)) * luma.samples / SAMPLES;
+    // Chroma alone may have noise; and luma limits chroma only where its mismatch is beyond doubt: so all is twice its noise.
+    let of_luma = 2 * (taken_out(strength, noise.luma).max(square_of_one(depth)) * luma.samples / SAMPLES);
     let noise = taken_out(strength, noise.chroma);
     let of_block = noise * chroma.samples / SAMPLES;
     let mut shares = Vec::new();
@@ -68,7 +76,7 @@ pub(super) fn of_chroma(
         let by_luma = share(of_luma, error.gain, luma_mismatch);
         shares.push(by_chroma.min(by_luma));
     }
-    DefinedAverage { weights: weights(&shares), most: most_change(noise) }
+    DefinedAverage { weights: weights(&shares), most: most_change(noise), left: 0 }
 }
 
 /// The part of a squared difference that noise does not make, 256 times.

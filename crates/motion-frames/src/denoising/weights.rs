@@ -21,8 +21,11 @@ pub(super) struct Weighed<'a> {
 }
 
 impl Weighed<'_> {
-    /// The noise of luma, or less where a prediction differs by less than half of what noise makes.
+    /// The noise of luma, or less where a prediction differs by less than half of what noise makes; 0 if there is no other frame.
     pub fn shown_noise(&self) -> u64 {
+        if self.lights.is_empty() {
+            return 0;
+        }
         let (mut least, samples) = (self.noise.luma, self.luma_block.samples());
         for (luma, &is_of_other_light) in self.luma.iter().zip(self.lights) {
             let shown = 2 * 256 * luma.difference(is_of_other_light) / (256 + u64::from(luma.gain));

@@ -580,7 +580,7 @@ impl FrameDenoiser for OpenClDenoiser {
         let told = self.begin_measure(frame.slot, references, &beside);
         told.map_err(|error| self.failed(error))?;
         self.follow(references, &beside);
-        if !self.noise.is_none() && !strength.is_none() {
+        if !references.is_empty() && !self.noise.is_none() && !strength.is_none() {
             let begun = self.begin_average(frame.slot, references, strength);
             begun.map_err(|error| self.failed(error))?;
         }

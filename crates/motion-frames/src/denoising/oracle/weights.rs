@@ -33,7 +33,7 @@ pub(super) fn of_luma(
     let of_block = noise * luma.samples / SAMPLES;
     let mut shares = Vec::new();
     // No more than twice what the predictions differ by.
-    let mut shown = noise;
+    let mut shown = if predictions.is_empty() { 0 } else { noise };
     for (index, prediction) in predictions.iter().enumerate() {
         let error = prediction.luma[block];
         let of_difference = 2 * 256 * prediction.luma_difference(block) / (256 + error.gain);

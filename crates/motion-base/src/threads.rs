@@ -23,17 +23,20 @@ pub fn check(count: usize) -> Result<(), SetupError> {
 }
 
 /// The pool of `count` threads, 0 for one a core: the one there is, or a new one. Its threads end
-/// when nobody has it any more.
+/// when nobody has it any more. A process that was forked from another has pools of its own: threads stay behind.
 ///
 /// # Errors
 /// [`SetupError::Count`] for more than [`MOST`]; [`SetupError::Device`] where the threads do not start.
 pub fn pool(count: usize) -> Result<Arc<ThreadPool>, SetupError> {
     check(count)?;
-    static POOLS: Mutex<Vec<(usize, Weak<ThreadPool>)>> = Mutex::new(Vec::new());
+    // The process, the number of threads, and their pool.
+    static POOLS: Mutex<Vec<(u32, usize, Weak<ThreadPool>)>> = Mutex::new(Vec::new());
+    let process = std::process::id();
     // A panic elsewhere leaves the list whole: each change is one push.
     let mut pools = POOLS.lock();
-    pools.retain(|(_, pool)| pool.strong_count() > 0);
-    if let Some(pool) = pools.iter().find(|(threads, _)| *threads == count).and_then(|(_, p)| p.upgrade()) {
+    pools.retain(|(of, _, pool)| *of == process && pool.strong_count() > 0);
+    let known = pools.iter().find(|(_, threads, _)| *threads == count);
+    if let Some(pool) = known.and_then(|(_, _, pool)| pool.upgrade()) {
         return Ok(pool);
     }
     // Rayon's own environment variable would overrule 0.
@@ -47,7 +50,7 @@ pub fn pool(count: usize) -> Result<Arc<ThreadPool>, SetupError> {
         .build()
         .map_err(|error| SetupError::Device { device: NATIVE.into(), message: error.to_string() })?;
     let pool = Arc::new(pool);
-    pools.push((count, Arc::downgrade(&pool)));
+    pools.push((process, count, Arc::downgrade(&pool)));
     Ok(pool)
 }
 

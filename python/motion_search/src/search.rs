@@ -78,7 +78,12 @@ pub fn search<'py>(
     let purpose = Purpose::of(settings, &current);
     let mut search = purpose.open(py)?;
     let (search, found) = beside_python(py, move || {
-        let found = search.get().map(|search| search.search(&current, &reference));
+        let found = search.get().map(|search| {
+            let found = search.search(&current, &reference);
+            // The next user may be a stream, which does not go on from these two.
+            search.restart();
+            found
+        });
         (search, found)
     })?;
     let field = found?.map_err(failed)?;

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, Iterable, Iterator, Literal, Sequence, Tuple, Union
 
 import numpy
 
 from motion_search import _native
+from motion_search._search import check
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -15,6 +17,13 @@ if TYPE_CHECKING:
 #: The samples of a frame: luma, `(height, width)`; or `(y, u, v)`, where chroma has as many samples as luma, half the columns, or half
 #: of both; or `(y, uv)` with interleaved chroma, `(rows, columns, 2)`, as NV12 has it. All uint8 or all uint16.
 Planes = Union["NDArray[Any]", Tuple["NDArray[Any]", ...]]
+
+
+def check_all(**settings: Any) -> None:
+    """Checks the settings that are not `None`."""
+    for name, value in settings.items():
+        if value is not None:
+            check(name, value)
 
 
 def interpolate(
@@ -56,6 +65,7 @@ def interpolate(
         ValueError: for frames of different sizes, moments that are not between them, and values that do not exist.
         RuntimeError: if a device fails.
     """
+    check_all(device=device, threads=threads, bit_depth=bit_depth, levels=levels)
     moments = [at] if isinstance(at, (int, float, Fraction, numpy.number)) else list(at)
     phases = []
     for moment in moments:
@@ -115,6 +125,10 @@ def denoise(
     Raises:
         TypeError, ValueError, RuntimeError: as `interpolate`, with the number of the frame.
     """
+    check_all(device=device, threads=threads, bit_depth=bit_depth, levels=levels)
+    for name, number in (("past", past), ("future", future)):
+        if not isinstance(number, Integral) or not 0 <= number <= 4:
+            raise ValueError(f"{name} is {number!r}: use 0 to 4")
     stream = _native.Denoise(
         strength=strength,
         past=past,

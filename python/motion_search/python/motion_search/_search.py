@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Iterable, Iterator, Literal, NamedTuple, Sequence, TypedDict
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, Iterable, Iterator, Literal, Mapping, NamedTuple, Sequence, TypedDict
 
 from motion_search import _native
 from motion_search._field import Field
@@ -74,26 +75,60 @@ def devices() -> list[Device]:
     return [Device(*device) for device in _native.devices()]
 
 
-def native_settings(**settings: Any) -> _native.Settings:
+#: The types of settings in words, and of their values and the values' parts; `None` for those without parts.
+KINDS: dict[str, tuple[str, tuple[type, ...], type | None]] = {
+    **dict.fromkeys(
+        ("algorithm", "quality", "sub_sample", "metric", "border", "prediction", "device"), ("a text", (str,), None)
+    ),
+    **dict.fromkeys(("block_size", "bit_depth", "threads", "in_flight"), ("a whole number", (Integral,), None)),
+    "search_range": ("a whole number or (x, y)", (Integral, tuple, list), Integral),
+    "search_window": ("(x0, x1, y0, y1)", (tuple, list), Integral),
+    "costs": ('a sequence of names, such as ("confidence",)', (tuple, list, set, frozenset), str),
+    "scene_cut": ("True or False", (bool,), None),
+    "levels": ("(black, white)", (tuple, list), Integral),
+}
+
+LENGTHS = {"search_range": 2, "search_window": 4, "levels": 2}
+
+
+def check(name: str, value: Any) -> None:
+    """Checks what the library would refuse without the name.
+
+    Raises:
+        TypeError: if the setting has a value of another type.
+        ValueError: if a number is out of the library's range.
+    """
+    text, kinds, kind_of_parts = KINDS[name]
+    if not isinstance(value, kinds):
+        raise TypeError(f"{name} is a {type(value).__name__}: give {text}")
+    parts = value if isinstance(value, (tuple, list, set, frozenset)) else [value]
+    if name in LENGTHS and parts is value and len(parts) != LENGTHS[name]:
+        raise ValueError(f"{name} has {len(parts)} parts: give {text}")
+    for part in parts:
+        if kind_of_parts and not isinstance(part, kind_of_parts):
+            raise TypeError(f"{name} has a {type(part).__name__}: give {text}")
+        if isinstance(part, Integral):
+            least = -(2**31) if name == "search_window" else 0
+            if not least <= int(part) < 2**31:
+                raise ValueError(f"{name} has {part}: use {least} to {2**31 - 1}")
+
+
+def native_settings(settings: Mapping[str, Any], earlier: int = 1, later: int = 0) -> _native.Settings:
     """The settings as the library takes them, with the defaults of this package.
 
     Raises:
         TypeError: for a keyword that is none, or a value of another type.
         ValueError: for a value that does not exist.
     """
-    wrong = settings.keys() - Settings.__annotations__.keys() - {"earlier", "later"}
-    if wrong:
-        known = ", ".join(sorted(Settings.__annotations__))
-        raise TypeError(f"{sorted(wrong)[0]!r} is no setting of a search: use {known}")
-    search_range = settings.get("search_range")
-    if isinstance(search_range, int):
-        settings["search_range"] = (search_range, search_range)
-    if isinstance(settings.get("costs"), str):
-        raise TypeError(f"costs is a text: give a sequence of names, such as ({settings['costs']!r},)")
     given = {name: value for name, value in settings.items() if value is not None}
-    if "costs" in given:
-        given["costs"] = list(given["costs"])
-    return _native.Settings(**{"algorithm": "hierarchical", "block_size": 8, **given})
+    for name, value in given.items():
+        if name not in KINDS:
+            raise TypeError(f"{name!r} is no setting of a search: use {', '.join(sorted(KINDS))}")
+        check(name, value)
+    if isinstance(given.get("search_range"), Integral):
+        given["search_range"] = (given["search_range"], given["search_range"])
+    given["costs"] = list(given.get("costs", ()))
+    return _native.Settings(**{"algorithm": "hierarchical", "block_size": 8, **given}, earlier=earlier, later=later)
 
 
 def search(current: Luma, reference: Luma, **settings: Unpack[Settings]) -> Field:
@@ -109,19 +144,16 @@ def search(current: Luma, reference: Luma, **settings: Unpack[Settings]) -> Fiel
         ValueError: for arrays of different sizes, and for settings that do not exist or do not go together.
         RuntimeError: if a device fails.
     """
-    return Field._of(_native.search(current, reference, native_settings(**settings)))
+    return Field._of(_native.search(current, reference, native_settings(settings)))
 
 
-def references_of(references: int, direction: str) -> dict[str, int]:
+def references_of(references: int, direction: str) -> tuple[int, int]:
     """The numbers of earlier and later frames."""
     if direction not in ("backward", "forward", "both"):
         raise ValueError(f'direction={direction!r} is not known: use "backward", "forward", "both"')
     if not 1 <= references <= 4:
         raise ValueError(f"references is {references}: use 1 to 4")
-    return {
-        "earlier": references if direction != "forward" else 0,
-        "later": references if direction != "backward" else 0,
-    }
+    return (references if direction != "forward" else 0, references if direction != "backward" else 0)
 
 
 def fields(
@@ -146,7 +178,7 @@ def fields(
     Raises:
         TypeError, ValueError, RuntimeError: as `search`, with the number of the frame.
     """
-    native = native_settings(**settings, **references_of(references, direction))
+    native = native_settings(settings, *references_of(references, direction))
     return _fields(iter(frames), native)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Iterator, Literal
+from typing import TYPE_CHECKING, Any, Iterator, Literal, Mapping
 
 import numpy
 
@@ -66,12 +66,12 @@ def video(
     if "bit_depth" in settings:
         raise TypeError("bit_depth is what the video has: leave it out")
     # Wrong settings are told before the first frame.
-    wanted: dict[str, Any] = {**settings, **references_of(references, direction)}
-    native_settings(**wanted)
-    return _video(av.open(file), wanted)
+    both = references_of(references, direction)
+    native_settings(settings, *both)
+    return _video(av.open(file), settings, both)
 
 
-def _video(container: Any, settings: dict[str, Any]) -> Iterator[tuple[VideoFrame, Field]]:
+def _video(container: Any, settings: Mapping[str, Any], references: tuple[int, int]) -> Iterator[tuple[VideoFrame, Field]]:
     with container:
         if not container.streams.video:
             raise ValueError(f"{container.name} has no video")
@@ -81,7 +81,7 @@ def _video(container: Any, settings: dict[str, Any]) -> Iterator[tuple[VideoFram
             for number, frame in enumerate(container.decode(video=0)):
                 luma, bits = luma_of(frame)
                 if stream is None:
-                    stream = _native.Stream(native_settings(**settings, bit_depth=bits))
+                    stream = _native.Stream(native_settings({**settings, "bit_depth": bits}, *references))
                 kept[number] = frame
                 stream.start(luma, f"frame {number}")
                 while not stream.has_room() and (found := stream.finish()) is not None:

@@ -61,7 +61,7 @@ impl Plane {
     fn read(value: &Bound<'_, PyAny>, name: &str, depth: Depth) -> PyResult<Self> {
         let Ok(array) = value.cast::<PyUntypedArray>() else {
             return Err(PyTypeError::new_err(format!(
-                "{name} is a {}, not a numpy.ndarray: give numpy.asarray({name})",
+                "{name} is a {}, not a numpy.ndarray: convert it with numpy.asarray",
                 class_of(value)
             )));
         };
@@ -73,7 +73,7 @@ impl Plane {
         } else {
             return Err(PyTypeError::new_err(format!(
                 "{name} is an array of {kind}: samples are uint8 or uint16 in the byte order of this machine; convert them, \
-                 for example by {name}.astype(numpy.uint8)"
+                 for example with astype(numpy.uint8)"
             )));
         };
         let (shape, strides) = (array.shape(), array.strides());
@@ -82,7 +82,7 @@ impl Plane {
             [height, width, 2] => (height, 2 * width, 2),
             [_, _, channels @ (3 | 4)] => {
                 return Err(PyTypeError::new_err(format!(
-                    "{name} has {channels} channels: give its luma, for example cv2.cvtColor({name}, cv2.COLOR_BGR2GRAY)"
+                    "{name} has {channels} channels: give its luma, for example by cv2.cvtColor with cv2.COLOR_BGR2GRAY"
                 )));
             }
             _ => {
@@ -104,7 +104,7 @@ impl Plane {
         if !lies(1, pixel * bytes) || (pixel == 2 && !lies(2, bytes)) || stride < row {
             return Err(PyTypeError::new_err(format!(
                 "{name} has the strides {strides:?}: the samples of a row must lie side by side, and the rows behind each \
-                 other; give numpy.ascontiguousarray({name})"
+                 other; copy it with numpy.ascontiguousarray"
             )));
         }
         // SAFETY: the reference keeps the array, whose fields numpy has filled in.
@@ -147,7 +147,7 @@ impl Depth {
             }
             (_, 8) => {
                 return Err(PyValueError::new_err(format!(
-                    "{name} is an array of uint16 and bit_depth is 8: give {name}.astype(numpy.uint8)"
+                    "{name} is an array of uint16 and bit_depth is 8: convert it with astype(numpy.uint8)"
                 )));
             }
             _ => return Err(PyValueError::new_err(format!("bit_depth is {bits}: use 8 to 16"))),

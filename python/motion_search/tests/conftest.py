@@ -26,7 +26,7 @@ def texture(height, width, depth=8, seed=1):
 
 def moving(count, height, width, depth=8, step=(1, -3)):
     """Frames of a texture that moves, `step` samples down and to the right with each, and of a noise of their own."""
-    border = 4 * count
+    border = 8 * count
     picture = texture(height + 2 * border, width + 2 * border, depth).astype(numpy.int32)
     random = numpy.random.default_rng(2)
     frames = []

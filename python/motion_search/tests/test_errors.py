@@ -11,15 +11,15 @@ DEEP = A.astype(numpy.uint16)
 @pytest.mark.parametrize(
     "arrays, error, text",
     [
-        (([[1, 2]], A), TypeError, r"current is a list, not a numpy.ndarray: give numpy.asarray\(current\)"),
+        (([[1, 2]], A), TypeError, r"current is a list, not a numpy.ndarray: convert it with numpy.asarray"),
         ((A, None), TypeError, "reference is a NoneType, not a numpy.ndarray"),
         ((A.astype(float), A), TypeError, "current is an array of float64: samples are uint8 or uint16"),
         ((DEEP.astype(">u2"), DEEP), TypeError, "current is an array of >u2: samples are uint8 or uint16 in the byte order"),
         ((A.astype(numpy.int8), A), TypeError, "current is an array of int8"),
-        ((A.T, A.T), TypeError, r"strides \[1, 48\].*give numpy.ascontiguousarray\(current\)"),
-        ((A[::-1], A), TypeError, r"give numpy.ascontiguousarray\(current\)"),
-        ((A[:, ::2], A[:, ::2]), TypeError, r"give numpy.ascontiguousarray\(current\)"),
-        ((numpy.broadcast_to(A[:1], A.shape), A), TypeError, r"give numpy.ascontiguousarray\(current\)"),
+        ((A.T, A.T), TypeError, r"strides \[1, 48\].*copy it with numpy.ascontiguousarray"),
+        ((A[::-1], A), TypeError, r"copy it with numpy.ascontiguousarray"),
+        ((A[:, ::2], A[:, ::2]), TypeError, r"copy it with numpy.ascontiguousarray"),
+        ((numpy.broadcast_to(A[:1], A.shape), A), TypeError, r"copy it with numpy.ascontiguousarray"),
         ((A[0], A[0]), TypeError, r"current has 1 axes: a plane of samples has two, \(height, width\)"),
         ((numpy.dstack([A] * 3), A), TypeError, "current has 3 channels: give its luma"),
         ((numpy.dstack([A] * 2), A), TypeError, "current has 3 axes"),
@@ -74,7 +74,7 @@ def test_settings(settings, error, text):
 
 
 def test_deep_samples():
-    with pytest.raises(ValueError, match=r"array of uint16 and bit_depth is 8: give current.astype\(numpy.uint8\)"):
+    with pytest.raises(ValueError, match=r"array of uint16 and bit_depth is 8: convert it with astype\(numpy.uint8\)"):
         ms.search(DEEP, DEEP, bit_depth=8)
     with pytest.raises(ValueError, match="use metric sad, or samples of at most 10 bits"):
         ms.search(DEEP, DEEP, algorithm="full", metric="ssd")

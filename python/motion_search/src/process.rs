@@ -3,10 +3,11 @@
 use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use motion_base::threads;
 use motion_search::DeviceSelector;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -96,8 +97,8 @@ impl<T> Drop for Owned<T> {
     }
 }
 
-/// Does `work` beside Python, whose other threads go on, and looks for signals meanwhile. After Ctrl-C, `work` ends beside Python too,
-/// and nobody waits for it.
+/// Does `work` beside Python, whose other threads go on, and looks for signals meanwhile. After Ctrl-C nobody waits for `work`: a search
+/// on the CPU stops soon, other work ends by itself.
 ///
 /// # Errors
 /// What a signal's handler raises, such as `KeyboardInterrupt`; `RuntimeError` if `work` panics.
@@ -106,16 +107,20 @@ pub fn beside_python<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> PyResult<T> {
     let (done, mut result) = sync_channel(1);
+    let stop = Arc::new(AtomicBool::new(false));
+    let is_over = Some(stop.clone());
     let start = thread::Builder::new().name("motion-call".into()).spawn(move || {
         // Nobody may wait any more.
-        let _ = done.send(work());
+        let _ = done.send(threads::until(is_over, work));
     });
     start.map_err(|error| PyRuntimeError::new_err(format!("no thread starts: {error}")))?;
     loop {
         let waited = &mut result;
         match py.detach(move || waited.recv_timeout(PATIENCE)) {
             Ok(result) => return Ok(result),
-            Err(RecvTimeoutError::Timeout) => py.check_signals()?,
+            Err(RecvTimeoutError::Timeout) => {
+                py.check_signals().inspect_err(|_| stop.store(true, Ordering::Relaxed))?;
+            }
             Err(RecvTimeoutError::Disconnected) => {
                 return Err(PyRuntimeError::new_err(
                     "the library has a fault: a thread of it panicked, with the lines above on stderr. Please report it",

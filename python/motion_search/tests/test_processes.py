@@ -105,8 +105,8 @@ def test_an_iterator_is_of_one_thread():
 
 
 def test_other_threads_run_while_one_searches():
-    first, second = moving(2, 540, 960)
-    seconds = 0.0
+    # Noise, of which no candidate is excluded early.
+    first, second = numpy.random.default_rng(1).integers(0, 255, (2, 1080, 1920)).astype(numpy.uint8)
     beats, is_over = [], threading.Event()
 
     def beat():
@@ -115,13 +115,12 @@ def test_other_threads_run_while_one_searches():
 
     thread = threading.Thread(target=beat)
     thread.start()
-    began = time.monotonic()
+    seconds, search_range = 0.0, 16
     # It takes long enough for a hundred beats, on any machine.
-    search_range = 16
-    while seconds < 0.5:
+    while seconds < 0.3:
         search_range *= 2
         began = time.monotonic()
-        ms.search(first, second, algorithm="full", search_range=search_range, block_size=16, sub_sample="quarter", device="native")
+        ms.search(first, second, algorithm="full", search_range=search_range, device="native")
         seconds = time.monotonic() - began
     is_over.set()
     thread.join()
@@ -129,6 +128,7 @@ def test_other_threads_run_while_one_searches():
 
 
 INTERRUPTED = """
+SETTINGS = dict(block_size=int(__import__("sys").argv[1]))
 import sys, time
 import numpy, motion_search as ms
 frame = numpy.random.default_rng(1).integers(0, 255, (1080, 1920)).astype(numpy.uint8)
@@ -137,7 +137,7 @@ ms.search(small, small)
 print("ready", flush=True)
 began = time.monotonic()
 try:
-    ms.search(frame, frame[::-1].copy(), algorithm="full", search_range=1000, sub_sample="quarter", block_size=4, device="native")
+    ms.search(frame, frame[::-1].copy(), algorithm="full", search_range=1000, sub_sample="quarter", device="native", **SETTINGS)
 except KeyboardInterrupt:
     print("interrupted", time.monotonic() - began, flush=True)
     # The library still works.
@@ -145,8 +145,10 @@ except KeyboardInterrupt:
 """
 
 
-def test_ctrl_c_ends_the_wait():
-    with subprocess.Popen([sys.executable, "-c", INTERRUPTED], stdout=subprocess.PIPE, text=True) as process:
+# Small blocks are compared with all candidates, larger ones with those that bounds do not exclude.
+@pytest.mark.parametrize("block_size", [4, 16])
+def test_ctrl_c_ends_the_wait(block_size):
+    with subprocess.Popen([sys.executable, "-c", INTERRUPTED, str(block_size)], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout.readline() == "ready\n"
         time.sleep(0.5)
         process.send_signal(signal.SIGINT)

@@ -115,7 +115,7 @@ pub fn draw_arrows(
     for row in (step / 2..rows).step_by(step) {
         for column in (step / 2..columns).step_by(step) {
             let (right, down) = (vectors[[row, column, 0]], vectors[[row, column, 1]]);
-            if right.hypot(down) < 0.5 {
+            if right.hypot(down) < 1.0 {
                 continue;
             }
             let middle = |index: usize| (index * block_size) as f32 + (block_size as f32 - 1.0) / 2.0;

@@ -9,9 +9,6 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-#: The repository, of whose files only the clip and the programs to compare with are used.
-ROOT = Path(__file__).resolve().parents[3]
-
 
 def texture(height, width, depth=8, seed=1):
     """A picture with detail of several sizes."""
@@ -40,7 +37,8 @@ def moving(count, height, width, depth=8, step=(1, -3)):
 
 @pytest.fixture(scope="session")
 def clip():
-    return ROOT / "media/big_buck_bunny.mp4"
+    """A film of 640 x 360 pixels."""
+    return Path(program("MOTION_CLIP"))
 
 
 def program(variable):

@@ -4,6 +4,7 @@ import subprocess
 from pathlib import Path
 
 import numpy
+
 from conftest import program
 
 #: The caps of frames by their number of planes and bits.
@@ -19,9 +20,7 @@ FORMATS = {
 def by_library(current, reference, bits, settings):
     """The bytes of the vectors, the predictors and the costs."""
     height, width = current.shape
-    values = {
-        name: ",".join(map(str, value)) if isinstance(value, (tuple, list)) else value for name, value in settings.items()
-    }
+    values = {name: ",".join(map(str, value)) if isinstance(value, (tuple, list)) else value for name, value in settings.items()}
     arguments = [str(value) for value in (width, height, bits)] + [f"{name}={value}" for name, value in values.items()]
     frames = current.tobytes() + reference.tobytes()
     return subprocess.run([program("MOTION_FIELDS"), *arguments], input=frames, stdout=subprocess.PIPE, check=True).stdout

@@ -18,9 +18,7 @@ from gi.repository import Gst, GstApp  # noqa: E402, F401
 def main(source, target):
     given = numpy.load(source)
     Gst.init(None)
-    pipeline = Gst.parse_launch(
-        f"appsrc name=source format=time caps={given['caps']} ! {given['launch']} ! appsink name=sink sync=false"
-    )
+    pipeline = Gst.parse_launch(f"appsrc name=source format=time caps={given['caps']} ! {given['launch']} ! appsink name=sink sync=false")
     feed, sink = pipeline.get_by_name("source"), pipeline.get_by_name("sink")
     pipeline.set_state(Gst.State.PLAYING)
     for number, frame in enumerate(given["frames"]):

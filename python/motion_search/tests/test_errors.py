@@ -1,8 +1,9 @@
 """Every misuse is an exception that says what would work."""
 
-import motion_search as ms
 import numpy
 import pytest
+
+import motion_search as ms
 
 A = numpy.zeros((40, 48), numpy.uint8)
 DEEP = A.astype(numpy.uint16)

@@ -1,8 +1,9 @@
 """Made frames and clean frames are those of the GStreamer elements, byte for byte."""
 
-import motion_search as ms
 import numpy
 import pytest
+
+import motion_search as ms
 from compared import by_elements, planes_of
 from conftest import moving, texture
 
@@ -11,9 +12,11 @@ def with_chroma(frames, kind):
     """Frames of which luma alone is given: with planes of chroma that move alike."""
     if kind == "luma":
         return frames
-    halves = [(255 - frame[::2, ::2]) // 2 + 20 for frame in frames] if frames[0].dtype == numpy.uint8 else [
-        frame[::2, ::2].copy() for frame in frames
-    ]
+    halves = (
+        [(255 - frame[::2, ::2]) // 2 + 20 for frame in frames]
+        if frames[0].dtype == numpy.uint8
+        else [frame[::2, ::2].copy() for frame in frames]
+    )
     if kind == "y, uv":
         return [(frame, numpy.stack([half, half[::-1]], -1)) for frame, half in zip(frames, halves)]
     return [(frame, half, half[::-1].copy()) for frame, half in zip(frames, halves)]

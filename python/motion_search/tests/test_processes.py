@@ -8,9 +8,10 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-import motion_search as ms
 import numpy
 import pytest
+
+import motion_search as ms
 from conftest import moving
 
 #: How long a process may take that must not hang, in seconds.

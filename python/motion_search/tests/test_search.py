@@ -1,8 +1,9 @@
 """Fields are those of the Rust library and of the GStreamer element, byte for byte."""
 
-import motion_search as ms
 import numpy
 import pytest
+
+import motion_search as ms
 from compared import by_elements, by_library
 from conftest import moving, texture
 

@@ -4,9 +4,10 @@ import subprocess
 import sys
 
 import av
-import motion_search as ms
 import numpy
 import pytest
+
+import motion_search as ms
 from compared import by_elements
 from conftest import moving
 
@@ -134,7 +135,9 @@ def test_the_command_writes_vectors_and_a_video(tmp_path):
     wanted = expected[2].draw(frames[3])[:90].astype(int)
     arrows = (wanted != frames[3][:90, :, None]).all(-1)
     assert arrows.sum() > 500
-    assert numpy.abs(pictures[2] - wanted)[arrows].mean() < 0.4 * numpy.abs(pictures[2] - frames[3][:90, :, None].astype(int))[arrows].mean()
+    assert (
+        numpy.abs(pictures[2] - wanted)[arrows].mean() < 0.4 * numpy.abs(pictures[2] - frames[3][:90, :, None].astype(int))[arrows].mean()
+    )
     assert command(path, "--draw", drawn, "--color").returncode == 0
 
 

@@ -108,12 +108,11 @@ def run(options: argparse.Namespace) -> None:
         for frame, field in ms.video(options.video, **settings):
             if options.out:
                 time = numpy.array(numpy.nan if frame.time is None else frame.time)
-                arrays.append(
-                    vectors=field.vectors, costs=field.costs, frame=numpy.array(field.frame), time=time, **field.further_costs
-                )
+                arrays.append(vectors=field.vectors, costs=field.costs, frame=numpy.array(field.frame), time=time, **field.further_costs)
             if options.draw:
                 movie = movie or Movie(options.draw, rate_of(options.video))
-                movie.add(field.color() if options.color else field.draw(frame.to_ndarray(format="rgb24")))
+                picture: Any = frame.to_ndarray(format="rgb24")
+                movie.add(field.color() if options.color else field.draw(picture))
     finally:
         if movie:
             movie.close()

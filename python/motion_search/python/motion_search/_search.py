@@ -77,9 +77,7 @@ def devices() -> list[Device]:
 
 #: The types of settings in words, and of their values and the values' parts; `None` for those without parts.
 KINDS: dict[str, tuple[str, tuple[type, ...], type | None]] = {
-    **dict.fromkeys(
-        ("algorithm", "quality", "sub_sample", "metric", "border", "prediction", "device"), ("a text", (str,), None)
-    ),
+    **dict.fromkeys(("algorithm", "quality", "sub_sample", "metric", "border", "prediction", "device"), ("a text", (str,), None)),
     **dict.fromkeys(("block_size", "bit_depth", "threads", "in_flight"), ("a whole number", (Integral,), None)),
     "search_range": ("a whole number or (x, y)", (Integral, tuple, list), Integral),
     "search_window": ("(x0, x1, y0, y1)", (tuple, list), Integral),

@@ -27,7 +27,8 @@ def luma_of(frame: VideoFrame) -> tuple[NDArray[Any], int]:
     if not is_plane or (first.bits > 8 and not frame.format.name.endswith("le")) or frame.format.name.startswith("p0"):
         frame = frame.reformat(format="gray")
         first = frame.format.components[0]
-    plane = frame.planes[0]
+    # Releases of PyAV and numpy differ in what they call a buffer.
+    plane: Any = frame.planes[0]
     kind = numpy.dtype("uint8" if first.bits == 8 else "<u2")
     samples = numpy.frombuffer(plane, kind)
     rows = samples[: plane.height * (plane.line_size // kind.itemsize)].reshape(plane.height, -1)

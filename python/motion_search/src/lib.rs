@@ -3,12 +3,12 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | [`arrays`] | numpy arrays as frames, and back |
-//! | [`settings`] | what Python's keywords mean for a search |
-//! | [`search`] | pairs and streams of frames |
-//! | [`interpolate`], [`denoise`] | what `motion-frames` makes |
-//! | [`pictures`] | flow, colours and arrows |
-//! | [`process`] | signals, forks, panics |
+//! | `arrays` | numpy arrays as frames, and back |
+//! | `settings` | what Python's keywords mean for a search |
+//! | `search` | pairs and streams of frames |
+//! | `interpolate`, `denoise` | what `motion-frames` makes |
+//! | `pictures` | flow, colours and arrows |
+//! | `process` | signals, forks, panics |
 #![forbid(unsafe_op_in_unsafe_fn, clippy::undocumented_unsafe_blocks)]
 #![deny(missing_docs, unsafe_code)]
 

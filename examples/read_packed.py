@@ -15,9 +15,12 @@ try:
 except ImportError as error:
     sys.exit(f"{error}: install python3-numpy")
 
-# One module of the package, which needs no other.
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python/motion_search/python/motion_search"))
-from packed import METRICS, read_records  # noqa: E402
+try:
+    from motion_search.packed import METRICS, read_records
+except ImportError:
+    # One module of the package, which needs no other.
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python/motion_search/python/motion_search"))
+    from packed import METRICS, read_records
 
 
 def main():

@@ -154,9 +154,9 @@ impl Stream {
         found?.transpose().map_err(failed)?.map(|field| to_dict(py, field)).transpose()
     }
 
-    /// Ends the stream, so that another one can use what was opened for it.
+    /// Ends the stream, so that another one can use what was opened for it. Nothing is left of one that was interrupted.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        let opened = self.search.take()?;
+        let Ok(opened) = self.search.take() else { return Ok(()) };
         self.search.put(None);
         let Some((purpose, mut search)) = opened.filter(|(_, search)| search.is_here()) else {
             return Ok(());

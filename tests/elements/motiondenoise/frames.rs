@@ -32,7 +32,8 @@ fn check_in_flight(
     end(&mut harness);
     let found = pull(&mut harness);
     assert_eq!(numbers(&found), (0..count).collect::<Vec<_>>());
-    let expected = expected(&info, &frames, References { backward: past, forward: future });
+    let references = References { backward: past, forward: future };
+    let expected = expected_with(&info, &frames, references, !launch.contains("spatial=off"));
     for ((found, frame), expected) in found.iter().zip(&frames).zip(&expected) {
         let name = format!("{launch} {format:?} {past} {future} {:?}", found.pts());
         assert!(samples_of(&planes(found, &info).0) == *expected, "{name}");
@@ -54,6 +55,17 @@ fn frames_equal_the_oracle() {
         check("motiondenoise device=native", VideoFormat::I420, 7, references);
     }
     check("motiondenoise device=native threads=1", VideoFormat::I420, 1, (2, 2));
+}
+
+#[test]
+fn frames_are_only_averaged_where_nothing_is_taken_out_inside_them() {
+    let info = i420();
+    let frames: Vec<_> = (0..3).map(|number| frame(&info, number, true)).collect();
+    let made = [true, false]
+        .map(|is_spatial| expected_with(&info, &frames, References { backward: 1, forward: 1 }, is_spatial));
+    assert!(made[0] != made[1]);
+    check("motiondenoise device=native spatial=off", VideoFormat::I420, 3, (1, 1));
+    check("motiondenoise device=native spatial=auto", VideoFormat::I420, 3, (1, 1));
 }
 
 #[test]

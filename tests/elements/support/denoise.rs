@@ -74,6 +74,16 @@ pub fn planes(buffer: &gst::Buffer, info: &VideoInfo) -> (Vec<Frame>, Vec<Sampli
 
 /// What the oracle makes of each frame of a sequence.
 pub fn expected(info: &VideoInfo, frames: &[gst::Buffer], references: References) -> Vec<Vec<u32>> {
+    expected_with(info, frames, references, true)
+}
+
+/// The same, and whether what time leaves of the noise is taken out, too.
+pub fn expected_with(
+    info: &VideoInfo,
+    frames: &[gst::Buffer],
+    references: References,
+    is_spatial: bool,
+) -> Vec<Vec<u32>> {
     let frames: Vec<_> = frames.iter().map(|buffer| planes(buffer, info)).collect();
     let parameters = search_parameters(info.width() as usize, info.height() as usize, references).unwrap();
     let searched: Vec<_> = frames.iter().map(|(planes, _)| oracle::search_frame(&planes[0].view())).collect();
@@ -97,8 +107,13 @@ pub fn expected(info: &VideoInfo, frames: &[gst::Buffer], references: References
         };
         let references: Vec<_> = others.iter().zip(&fields).map(reference).collect();
         let strength = Strength::new(1.0);
-        let made =
-            oracle::denoise(&mut noise, &frames[current].1, &views[current], &references, (strength, true));
+        let made = oracle::denoise(
+            &mut noise,
+            &frames[current].1,
+            &views[current],
+            &references,
+            (strength, is_spatial),
+        );
         samples_of(&made.unwrap())
     };
     (0..frames.len()).map(expected).collect()

@@ -66,6 +66,7 @@ const SUBJECTS: &[Subject] = &[
             ("future", &["0", "1", "2", "4"]),
             ("strength", &["0.0", "1.0", "16.0"]),
             ("noise-level", &["-1.0", "0.0", "3.5", "64.0"]),
+            ("spatial", &["auto", "off"]),
             ("pipeline-depth", &["1", "2", "3", "5"]),
         ],
         outputs: Outputs::SameOffset,

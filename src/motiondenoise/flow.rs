@@ -138,12 +138,12 @@ impl MotionDenoise {
         stream: &mut DenoiseStream,
         original: &gst::Buffer,
     ) -> Result<Result<gst::Buffer, gst::ErrorMessage>, gst::FlowError> {
-        let (level, strength) = {
+        let (measured, strength) = {
             let settings = self.settings.lock();
-            (settings.noise_level(), settings.strength())
+            ((settings.noise_level(), settings.is_spatial()), settings.strength())
         };
         let began = Instant::now();
-        let (is_noisy, noise) = match stream.measure(level, strength) {
+        let (is_noisy, noise) = match stream.measure(measured, strength) {
             Ok(measured) => measured,
             Err(error) => return Ok(Err(error.message(stream.info()))),
         };

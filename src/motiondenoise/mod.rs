@@ -93,6 +93,21 @@ mod settings;
 mod statistics;
 mod stream;
 
+/// Whether noise is taken out inside frames.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, glib::Enum)]
+#[enum_type(name = "GstMotionDenoiseSpatial")]
+#[non_exhaustive]
+#[repr(i32)]
+pub enum DenoiseSpatial {
+    /// Where luma shows nothing but noise and a slope.
+    #[default]
+    #[enum_value(name = "Where luma shows nothing but noise and a slope", nick = "auto")]
+    Auto = 0,
+    /// Nowhere.
+    #[enum_value(name = "Nowhere: frames are only averaged with others", nick = "off")]
+    Off = 1,
+}
+
 glib::wrapper! {
     /// The element `motiondenoise`.
     pub struct MotionDenoise(ObjectSubclass<imp::MotionDenoise>)

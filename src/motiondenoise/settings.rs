@@ -1,9 +1,10 @@
 //! The writable properties.
 
 use glib::prelude::*;
-use glib::{ParamSpecDouble, ParamSpecUInt};
+use glib::{ParamSpecDouble, ParamSpecEnum, ParamSpecUInt};
 use gst::prelude::*;
 
+use super::DenoiseSpatial;
 use crate::settings::{DeviceSettings, LevelSettings, settings};
 use motion_frames::denoising::{NoiseLevel, Strength};
 use motion_search::estimator::References;
@@ -21,6 +22,10 @@ settings! {
         |name, default| {
             ParamSpecDouble::builder(name).minimum(-1.0).maximum(NoiseLevel::MOST).default_value(default)
         };
+    spatial: DenoiseSpatial = DenoiseSpatial::Auto,
+        "spatial", "Spatial",
+        "Whether noise that time leaves is taken out inside frames, too",
+        ParamSpecEnum::builder_with_default;
     past: u32 = 2,
         "past", "Past frames", "Earlier frames that each frame is averaged with",
         |name, default| ParamSpecUInt::builder(name).maximum(References::MOST as u32).default_value(default);
@@ -59,6 +64,11 @@ impl DenoiseSettings {
     /// The noise that frames have. What is less than 0 is measured.
     pub fn noise_level(&self) -> NoiseLevel {
         NoiseLevel::known(self.noise_level).unwrap_or(NoiseLevel::MEASURED)
+    }
+
+    /// Whether noise is taken out inside frames, too.
+    pub fn is_spatial(&self) -> bool {
+        self.spatial == DenoiseSpatial::Auto
     }
 
     pub fn strength(&self) -> Strength {

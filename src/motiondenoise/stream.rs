@@ -105,7 +105,7 @@ pub struct DenoiseStream {
     first: u64,
     /// With what the frame was measured that was measured last, whether it is to change, and the mean standard deviation of its
     /// noise.
-    asked: (NoiseLevel, Strength),
+    asked: (NoiseLevel, bool, Strength),
     measured: (bool, f64),
     /// How many repeats of the last frame have come.
     repeats: usize,
@@ -157,7 +157,7 @@ impl DenoiseStream {
             past: VecDeque::new(),
             waiting: Waiting::default(),
             first: 0,
-            asked: (NoiseLevel::MEASURED, Strength::new(0.0)),
+            asked: (NoiseLevel::MEASURED, true, Strength::new(0.0)),
             measured: (false, 0.0),
             repeats: 0,
         };
@@ -170,10 +170,10 @@ impl DenoiseStream {
         Ok((stream, DenoiseChoice { search, denoiser: fallback }))
     }
 
-    /// Whether `settings` need no other stream: their strength and noise level may be others.
+    /// Whether `settings` need no other stream: their strength, noise level and spatial part may be others.
     fn serves(&self, settings: &DenoiseSettings) -> bool {
-        let DenoiseSettings { strength, noise_level, .. } = *settings;
-        *settings == DenoiseSettings { strength, noise_level, ..self.settings.clone() }
+        let DenoiseSettings { strength, noise_level, spatial, .. } = *settings;
+        *settings == DenoiseSettings { strength, noise_level, spatial, ..self.settings.clone() }
     }
 
     /// The names of the devices that search.
@@ -411,12 +411,16 @@ impl DenoiseStream {
     ///
     /// # Errors
     /// As [`Self::take_input`].
-    pub fn measure(&mut self, level: NoiseLevel, strength: Strength) -> Result<(bool, f64), StreamError> {
+    pub fn measure(
+        &mut self,
+        (level, is_spatial): (NoiseLevel, bool),
+        strength: Strength,
+    ) -> Result<(bool, f64), StreamError> {
         while self.waiting.first().is_some_and(|frame| frame.in_flight > 0) {
             self.finish_search()?;
         }
         if self.waiting.first().is_some_and(|frame| !frame.is_repeat) {
-            self.asked = (level, strength);
+            self.asked = (level, is_spatial, strength);
             if let Err(error) = self.measure_first() {
                 self.fall_back(device_error(error)?, true)?;
                 self.measure_first()?;
@@ -427,8 +431,9 @@ impl DenoiseStream {
 
     /// Measures the frame that leaves next, or the one that it repeats.
     fn measure_first(&mut self) -> Result<(), StreamError> {
-        let (level, strength) = self.asked;
+        let (level, is_spatial, strength) = self.asked;
         self.denoiser.set_noise_level(level);
+        self.denoiser.set_spatial(is_spatial);
         self.measured = self.with_planes(|denoiser, frame, references| {
             let noise = denoiser.measure(frame, references, strength)?;
             let is_noisy = !references.is_empty() && !noise.is_none() && !strength.is_none();

@@ -13,14 +13,16 @@ const BYTES_A_HELPER: usize = 512 << 10;
 
 /// The threads that help to copy large frames. They are not those of the global pool: a copy would wait
 /// there until a search on the CPU is finished.
+/// A process that was forked from the one that started them has none: threads stay behind.
 fn copy_threads() -> Option<&'static ThreadPool> {
-    static THREADS: OnceLock<Option<ThreadPool>> = OnceLock::new();
+    static THREADS: OnceLock<(u32, Option<ThreadPool>)> = OnceLock::new();
     let start = || {
         let helpers = std::thread::available_parallelism().map_or(1, usize::from) - 1;
         let pool = ThreadPoolBuilder::new().thread_name(|index| format!("motion-copy-{index}"));
         (helpers > 0).then(|| pool.num_threads(helpers.min(MOST_HELPERS)).build().ok())?
     };
-    THREADS.get_or_init(start).as_ref()
+    let (process, threads) = THREADS.get_or_init(|| (std::process::id(), start()));
+    threads.as_ref().filter(|_| *process == std::process::id())
 }
 
 /// More threads do not copy faster: memory is the limit.

@@ -1,5 +1,7 @@
 //! Pools of threads, one for each number of threads that is asked for.
 
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
@@ -23,17 +25,20 @@ pub fn check(count: usize) -> Result<(), SetupError> {
 }
 
 /// The pool of `count` threads, 0 for one a core: the one there is, or a new one. Its threads end
-/// when nobody has it any more.
+/// when nobody has it any more. A process that was forked from another has pools of its own: threads stay behind.
 ///
 /// # Errors
 /// [`SetupError::Count`] for more than [`MOST`]; [`SetupError::Device`] where the threads do not start.
 pub fn pool(count: usize) -> Result<Arc<ThreadPool>, SetupError> {
     check(count)?;
-    static POOLS: Mutex<Vec<(usize, Weak<ThreadPool>)>> = Mutex::new(Vec::new());
+    // The process, the number of threads, and their pool.
+    static POOLS: Mutex<Vec<(u32, usize, Weak<ThreadPool>)>> = Mutex::new(Vec::new());
+    let process = std::process::id();
     // A panic elsewhere leaves the list whole: each change is one push.
     let mut pools = POOLS.lock();
-    pools.retain(|(_, pool)| pool.strong_count() > 0);
-    if let Some(pool) = pools.iter().find(|(threads, _)| *threads == count).and_then(|(_, p)| p.upgrade()) {
+    pools.retain(|(of, _, pool)| *of == process && pool.strong_count() > 0);
+    let known = pools.iter().find(|(_, threads, _)| *threads == count);
+    if let Some(pool) = known.and_then(|(_, _, pool)| pool.upgrade()) {
         return Ok(pool);
     }
     // Rayon's own environment variable would overrule 0.
@@ -47,19 +52,69 @@ pub fn pool(count: usize) -> Result<Arc<ThreadPool>, SetupError> {
         .build()
         .map_err(|error| SetupError::Device { device: NATIVE.into(), message: error.to_string() })?;
     let pool = Arc::new(pool);
-    pools.push((count, Arc::downgrade(&pool)));
+    pools.push((process, count, Arc::downgrade(&pool)));
     Ok(pool)
 }
 
+thread_local! {
+    /// What ends the work of this thread early.
+    static STOP: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
+}
+
+/// What [`until`] was given where this is called.
+pub fn stop() -> Option<Arc<AtomicBool>> {
+    STOP.with_borrow(Clone::clone)
+}
+
+/// What tells the threads that share a task whether it ends early. It is asked where the task is shared out.
+pub fn is_over() -> impl Fn() -> bool + Send + Sync {
+    let stop = stop();
+    move || stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))
+}
+
+/// Does `work` until `stop` is set, if there is one: a search on the CPU, if it is the only device, then leaves out the rows of blocks
+/// that are left. Its threads are free soon, but what it has found is worth nothing, and it must not search again.
+pub fn until<R>(stop: Option<Arc<AtomicBool>>, work: impl FnOnce() -> R) -> R {
+    struct Before(Option<Arc<AtomicBool>>);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            STOP.set(self.0.take());
+        }
+    }
+    let _before = Before(STOP.replace(stop));
+    work()
+}
+
 /// Shares the `bands` of so many values among the threads: `work` is given the number of each and its values. The threads'
-/// code is compiled once for each type of values, whatever the work is.
+/// code is compiled once for each type of values, whatever the work is. It ends early as [`until`] says.
 pub fn each_band<T: Send>(bands: &mut [T], length: usize, work: &(dyn Fn(usize, &mut [T]) + Sync)) {
-    bands.par_chunks_mut(length).enumerate().for_each(|(number, band)| work(number, band));
+    let stop = stop();
+    let is_over = || stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
+    bands
+        .par_chunks_mut(length)
+        .enumerate()
+        .filter(|_| !is_over())
+        .for_each(|(number, band)| work(number, band));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn work_that_is_stopped_leaves_out_bands() {
+        let (stop, all) = (Arc::new(AtomicBool::new(false)), pool(1).unwrap());
+        let mut bands = [0; 9];
+        let work = |number: usize, band: &mut [u8]| {
+            band.fill(1);
+            stop.store(number == 4, Ordering::Relaxed);
+        };
+        all.install(|| until(Some(stop.clone()), || each_band(&mut bands, 1, &work)));
+        assert_eq!(bands, [1, 1, 1, 1, 1, 0, 0, 0, 0]);
+        // It does not hold any longer.
+        all.install(|| each_band(&mut bands, 1, &|_, band| band.fill(2)));
+        assert_eq!(bands, [2; 9]);
+    }
 
     #[test]
     fn equal_numbers_share_a_pool_which_ends_with_its_last_user() {

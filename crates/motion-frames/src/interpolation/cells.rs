@@ -321,16 +321,16 @@ impl<E: InstructionSet, const N: usize, const W: usize, const H: usize> PlaneCel
 
     #[inline(always)]
     fn axes(engine: E) -> [Self::Numbers; 2] {
-        let mut axes = [[[0; W]; H]; 2];
-        for y in 0..H {
-            for x in 0..W {
+        let (mut across, mut down) = ([[0; W]; H], [[0; W]; H]);
+        for (y, (across, down)) in across.iter_mut().zip(&mut down).enumerate() {
+            for (x, (across, down)) in across.iter_mut().zip(down).enumerate() {
                 // Numbers with signs, of 16 bits.
-                (axes[0][y][x], axes[1][y][x]) = (from_centre::<W>(x) as u16, from_centre::<H>(y) as u16);
+                (*across, *down) = (from_centre::<W>(x) as u16, from_centre::<H>(y) as u16);
             }
         }
         [
-            <Self as PlaneCell<E, W, H>>::numbers(engine, &axes[0]),
-            <Self as PlaneCell<E, W, H>>::numbers(engine, &axes[1]),
+            <Self as PlaneCell<E, W, H>>::numbers(engine, &across),
+            <Self as PlaneCell<E, W, H>>::numbers(engine, &down),
         ]
     }
 

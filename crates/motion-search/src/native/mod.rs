@@ -184,7 +184,10 @@ impl Native {
 /// Runs `work` in `pool`, or where it is called from.
 fn run<R: Send>(pool: Option<&rayon::ThreadPool>, work: impl FnOnce() -> R + Send) -> R {
     match pool {
-        Some(pool) => pool.install(work),
+        Some(pool) => {
+            let stop = threads::stop();
+            pool.install(|| threads::until(stop, work))
+        }
         None => work(),
     }
 }

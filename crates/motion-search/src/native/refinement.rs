@@ -15,6 +15,7 @@ use crate::native::sample::SearchSample;
 use motion_base::half_samples::{filter, half_samples_around};
 use motion_base::memory::Line;
 use motion_base::simd::{InstructionSet, Instructions, Work};
+use motion_base::threads::is_over;
 
 /// Candidates of a step.
 const COMPARED: usize = AROUND.len();
@@ -36,11 +37,15 @@ const MULTIPLE: usize = 8;
 
 /// Refines `vectors`, of whole samples, of the rows of blocks from `first` on. The memory for it comes from `pool`.
 pub fn refine(job: &SearchJob<'_>, first: usize, vectors: &mut [MotionVector], pool: &RecordPool<Line>) {
+    let is_over = is_over();
     let rows = vectors.par_chunks_mut(job.parameters.grid().columns).enumerate();
     rows.for_each_init(
         || by_cost!(job.parameters, C => RefinedPatch::new::<<C as Cost>::Sample>(job.parameters.block_size, pool)),
         |patch, (row, vectors)| {
             let row = first + row;
+            if is_over() {
+                return;
+            }
             by_cost!(job.parameters, C => {
                 let compute_costs = C::compute_costs(job.parameters.bit_depth);
                 job.instructions.run(RefinedRow { job, row, patch, vectors, compute_costs });

@@ -114,6 +114,29 @@ impl MotionSearch {
         Fields { search: self, frames: frames.into_iter(), is_over: false }
     }
 
+    /// Starts the searches between `frame`, the next of a sequence, and those before it, and waits for none:
+    /// [`Self::finish_first`] does. It is what [`Self::fields`] does, for frames that do not come from an iterator.
+    ///
+    /// # Errors
+    /// As [`Self::search_next`]; [`EstimateError::InFlight`] unless [`Self::has_room`].
+    pub fn start_next(&mut self, frame: &Frame) -> Result<(), EstimateError> {
+        self.start(frame, self.references())
+    }
+
+    /// Whether the searches of another frame may be started beside those in flight.
+    pub fn has_room(&self) -> bool {
+        self.session.in_flight() + self.references().count() <= self.session.depth()
+    }
+
+    /// Waits for the search that was started first, and returns its field with the number of its frame in the sequence. `None` if
+    /// no search is in flight.
+    ///
+    /// # Errors
+    /// As [`Self::search_next`].
+    pub fn finish_first(&mut self) -> Option<Result<(usize, MotionField), EstimateError>> {
+        (self.session.in_flight() > 0).then(|| self.finish())
+    }
+
     /// What is searched for.
     pub fn parameters(&self) -> &Parameters {
         self.session.parameters()
@@ -188,21 +211,12 @@ struct Fields<'a, I> {
     is_over: bool,
 }
 
-impl<I> Fields<'_, I> {
-    /// Whether the searches of another frame may be started beside those in flight.
-    fn has_room(&self) -> bool {
-        let session = &self.search.session;
-        session.in_flight() + self.search.references().count() <= session.depth()
-    }
-}
-
 impl<I: Iterator<Item = Frame>> Iterator for Fields<'_, I> {
     type Item = Result<(usize, MotionField), EstimateError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        while !self.is_over && self.has_room() {
-            let references = self.search.references();
-            match self.frames.next().map(|frame| self.search.start(&frame, references)) {
+        while !self.is_over && self.search.has_room() {
+            match self.frames.next().map(|frame| self.search.start_next(&frame)) {
                 Some(Ok(())) => (),
                 Some(Err(error)) => {
                     self.is_over = true;
@@ -211,10 +225,7 @@ impl<I: Iterator<Item = Frame>> Iterator for Fields<'_, I> {
                 None => self.is_over = true,
             }
         }
-        if self.search.session.in_flight() == 0 {
-            return None;
-        }
-        let field = self.search.finish();
+        let field = self.search.finish_first()?;
         self.is_over |= field.is_err();
         Some(field)
     }

@@ -46,6 +46,7 @@ use backoff::{Backoff, RowHistory};
 use engine::{EliminationEngine, GroupCost};
 use motion_base::memory::{available_bytes, zeroed};
 use motion_base::simd::{Instructions, Work};
+use motion_base::threads::is_over;
 use row::RowElimination;
 use sums::TILE;
 use workspace::{BorrowedWorkspace, Workspace};
@@ -135,11 +136,15 @@ impl Eliminator {
         let Self { workspaces, histories, .. } = self;
         let SearchHistory { rows, last, backoff, is_fine } = &mut histories[history];
         let rows = &mut rows[searched.clone()];
+        let is_over = is_over();
         let rows_of_vectors = vectors.par_chunks_mut(job.parameters.grid().columns).enumerate();
         rows_of_vectors.zip(rows.par_iter_mut()).for_each_init(
             || BorrowedWorkspace::from(workspaces),
             |borrowed, ((index, vectors), history)| {
                 let row = searched.start + index;
+                if is_over() {
+                    return;
+                }
                 match &mut borrowed.workspace {
                     Some(workspace) => {
                         workspace.sums.compute_missing(

@@ -1,5 +1,7 @@
 //! What blocks, areas and shades of brightness tell about noise in comparison with one other frame.
 
+use rayon::prelude::*;
+
 use super::areas::Areas;
 use super::errors::ReferenceErrors;
 use super::limits::{
@@ -13,10 +15,17 @@ use super::rules::SAMPLES;
 use motion_base::SetupError;
 use motion_base::memory;
 
+/// How many blocks, and areas, a thread is given at least: handing them over takes time.
+const TOGETHER: usize = 1024;
+const AREAS_TOGETHER: usize = 32;
+
 /// Whether every second one of so many blocks is asked, as they are enough.
 pub(crate) fn are_halved(blocks: usize) -> bool {
     blocks > MOST_ASKED
 }
+
+/// What blocks tell, by shade, and all of it.
+type Sorted = [Vec<u64>; SHADES + 1];
 
 /// What luma, or chroma, tells in comparison with one other frame. Its memory is used for all frames.
 #[derive(Default)]
@@ -36,7 +45,7 @@ pub(super) struct Told {
     /// Whether so many blocks are flat and repeat the other frame that flat ones are those of bars.
     pub has_bars: bool,
     /// What blocks tell, by shade, and all of it.
-    sorted: [Vec<u64>; SHADES + 1],
+    sorted: Sorted,
     /// The structure of blocks.
     structures: Vec<u64>,
 }
@@ -137,32 +146,43 @@ impl Told {
             let noise = shades[shade].or(shades[ALL]).or(told.frame[shade]).or(told.frame[ALL]);
             blocks[block].is_lost(noise.unwrap_or(0), sure, errors.of(block).difference(flickers), depth)
         };
-        let telling = self.asked().filter(|(_, told)| told.is_some());
+        let (this, step) = (&*self, self.step());
+        let telling =
+            this.blocks.par_iter().enumerate().with_min_len(TOGETHER).filter(|(_, told)| told.is_some());
         let all = telling.clone().count();
-        let lost = telling.filter(|&(block, _)| is_lost(self, &ShadeNoise::default(), block)).count();
+        let is_lost_in_frame = |number: usize| is_lost(this, &ShadeNoise::default(), number * step);
+        let lost = telling.filter(|(number, _)| is_lost_in_frame(*number)).count();
         self.trust = TRUST.min(TRUST * (4 * all as u64).saturating_sub(16 * lost as u64) / all.max(1) as u64);
         self.lost = 256 * lost / all.max(1);
         self.of_areas(areas, of_blocks, SAMPLES);
-        for area in 0..self.areas.len() {
-            let shades = self.areas[area];
-            if shades == ShadeNoise::default() {
-                continue;
+        self.each_area(|this, area, shades, _| {
+            if *shades == ShadeNoise::default() {
+                return;
             }
-            let asked = areas.blocks(area, self.step());
-            let telling = asked.filter(|&block| self.of(block).is_some_and(|noise| noise > 0));
-            let lost = telling.clone().filter(|&block| is_lost(self, &shades, block)).count();
+            let asked = areas.blocks(area, this.step());
+            let telling = asked.filter(|&block| this.of(block).is_some_and(|noise| noise > 0));
+            let lost = telling.clone().filter(|&block| is_lost(this, shades, block)).count();
             if LOST * lost > telling.count() {
-                self.areas[area] = ShadeNoise::default();
+                *shades = ShadeNoise::default();
             }
-        }
+        });
+    }
+
+    /// Calls `set` with each area, its noise, and memory to sort what its blocks tell.
+    fn each_area(&mut self, set: impl Fn(&Self, usize, &mut ShadeNoise, &mut Sorted) + Sync) {
+        let mut areas = std::mem::take(&mut self.areas);
+        let shades = areas.par_iter_mut().enumerate().with_min_len(AREAS_TOGETHER);
+        shades.for_each_init(Sorted::default, |sorted, (area, shades)| set(self, area, shades, sorted));
+        self.areas = areas;
     }
 
     /// Sets what blocks tell, of so many.
-    pub fn by_blocks(&mut self, count: usize, tell: impl Fn(usize) -> Option<u64>) {
+    pub fn by_blocks(&mut self, count: usize, tell: impl Fn(usize) -> Option<u64> + Sync) {
         self.are_halved = are_halved(count);
-        self.blocks.clear();
         let step = self.step();
-        self.blocks.extend((0..count).step_by(step).map(tell));
+        self.blocks.resize(count.div_ceil(step), None);
+        let blocks = self.blocks.par_iter_mut().enumerate().with_min_len(TOGETHER);
+        blocks.for_each(|(number, told)| *told = tell(number * step));
     }
 
     /// From one block that is asked to the next.
@@ -181,11 +201,7 @@ impl Told {
     }
 
     /// Sorts what of `telling` is some by the shades of the blocks.
-    fn sort(
-        sorted: &mut [Vec<u64>; SHADES + 1],
-        shades: &[u8],
-        telling: impl Iterator<Item = (usize, Option<u64>)>,
-    ) {
+    fn sort(sorted: &mut Sorted, shades: &[u8], telling: impl Iterator<Item = (usize, Option<u64>)>) {
         sorted.iter_mut().for_each(Vec::clear);
         telling.filter_map(|(block, told)| Some((block, told?))).for_each(|(block, noise)| {
             sorted[usize::from(shades[block])].push(noise);
@@ -264,13 +280,12 @@ impl Told {
 
     /// Sets the noise of areas in which blocks agree.
     pub fn of_areas(&mut self, areas: Areas, of_blocks: &[u8], samples: u64) {
-        let mut sorted = std::mem::take(&mut self.sorted);
-        self.areas.clear();
-        for area in 0..areas.count.0 * areas.count.1 {
-            let asked = areas.blocks(area, self.step());
-            let telling = asked.map(|block| (block, self.of(block).filter(|noise| *noise > 0)));
-            Self::sort(&mut sorted, of_blocks, telling);
-            let Self { frame, trust, .. } = self;
+        self.areas.resize(areas.count.0 * areas.count.1, ShadeNoise::default());
+        self.each_area(|this, area, shades, sorted| {
+            let asked = areas.blocks(area, this.step());
+            let telling = asked.map(|block| (block, this.of(block).filter(|noise| *noise > 0)));
+            Self::sort(sorted, of_blocks, telling);
+            let Self { frame, trust, .. } = this;
             let of = |told: &mut [u64], shade: usize| {
                 if told.len() < LEAST_OF_AREA {
                     return None;
@@ -279,8 +294,7 @@ impl Told {
                 let of_frame = frame[shade].or(frame[ALL]).unwrap_or(0) * *trust / TRUST;
                 are_alike(told, noise, samples, of_frame / LITTLE).then_some(noise)
             };
-            self.areas.push(std::array::from_fn(|shade| of(&mut sorted[shade], shade)));
-        }
-        self.sorted = sorted;
+            *shades = std::array::from_fn(|shade| of(&mut sorted[shade], shade));
+        });
     }
 }

@@ -5,7 +5,8 @@
  * between them. An encoder behind it needs fewer bits for the same picture: noise is what it cannot predict. How much
  * noise there is is measured in each frame, by brightness, in areas whose noise differs from that of the frame, and for
  * chroma separately. No more than that is taken out: frames without noise pass untouched. A frame that repeats the one
- * before it is denoised as that one. `noise-level` sets the noise instead, for those who know it; `strength` is a factor of
+ * before it is denoised as that one. What the other frames leave of the noise is taken out inside luma where that shows nothing but noise
+ * and a slope, unless `spatial=off`. `noise-level` sets the noise instead, for those who know it; `strength` is a factor of
  * its square then.
  *
  * What is meant to be removed is the noise of sensors and film: white, or blurred by up to one and a half samples. Coding
@@ -16,7 +17,7 @@
  * ## Sequences
  *
  * A sequence is a run of frames without an interruption. It ends where a sequence of `motionestimate` does, and at a change
- * of any property but `strength` and `noise-level`. No frame is averaged with one of another sequence:
+ * of any property but `strength`, `noise-level` and `spatial`. No frame is averaged with one of another sequence:
  * at its ends there are fewer frames, or none. A flush drops what waits; otherwise each frame leaves once, in order, and
  * events leave between the same frames as they came. Before a serialized event or query all frames leave that wait for no
  * later one; before a query the buffers that are still held are copied.

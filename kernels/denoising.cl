@@ -86,7 +86,7 @@ typedef struct {
     ulong squares;
 } RowMoments;
 
-// The same fields as the host's `Comparison`.
+// The same fields as the host's `FrameComparison`.
 typedef struct {
     int reference;   // the number of the other frame
     int asked;       // the host reads the errors of every so many blocks, of none if it is 0

@@ -42,7 +42,8 @@ const LAYERS: [(&str, &[&[&str]]); 2] = [
         &[
             &["compensation"],
             &["duplicates", "packers", "interpolation"],
-            &["opencl", "denoising"],
+            &["denoising"],
+            &["opencl"],
             &["backend"],
         ],
     ),

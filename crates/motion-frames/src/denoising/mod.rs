@@ -12,6 +12,8 @@ mod areas;
 mod denoiser;
 mod errors;
 mod frame_denoiser;
+#[cfg(feature = "opencl")]
+mod kernel_constants;
 mod limits;
 mod map;
 mod mean;
@@ -32,6 +34,8 @@ pub(crate) use denoiser::MOST_HALVINGS;
 #[cfg(feature = "opencl")]
 pub(crate) use errors::ReferenceErrors;
 pub use frame_denoiser::{DenoisingError, FrameDenoiser, LoadedFrame, ReferenceFrame};
+#[cfg(feature = "opencl")]
+pub(crate) use kernel_constants::constants_for_kernels;
 pub use map::{BlockNoise, NoiseMap};
 #[cfg(feature = "opencl")]
 pub(crate) use map::{Evidence, NoiseHistory, NoiseMemory};
@@ -42,6 +46,6 @@ pub(crate) use noise::{ChromaBlock, ChromaError, LumaBlock, LumaError, flickers}
 pub use reference::{LumaSlot, Reference};
 pub use rules::{MOST_REFERENCES, NoiseLevel, NoiseLevelError, Strength, search_parameters};
 #[cfg(feature = "opencl")]
-pub(crate) use rules::{constants_for_kernels, halvings, quarters};
+pub(crate) use rules::{halvings, quarters};
 #[cfg(feature = "opencl")]
 pub(crate) use told::are_halved;

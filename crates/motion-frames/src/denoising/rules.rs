@@ -130,18 +130,6 @@ pub(crate) fn quarters(
     Ok(vectors.iter().map(move |&vector| field.quarters(vector)))
 }
 
-/// Definitions of the constants of `kernels/denoising.cl`.
-#[cfg(feature = "opencl")]
-pub(crate) fn constants_for_kernels() -> String {
-    use super::limits::{LIGHT, PLAIN};
-    use super::spatial::{LEAST_KEPT, PER_SLOPE};
-    let gains = NOISE_GAINS.as_flattened().iter().map(u16::to_string).collect::<Vec<_>>().join(", ");
-    format!(
-        "#define MOST_REFERENCES {MOST_REFERENCES}\n#define LIGHT {LIGHT}\n#define PLAIN {PLAIN}\n\
-         #define LEAST_KEPT {LEAST_KEPT}\n#define PER_SLOPE {PER_SLOPE}\n#define NOISE_GAINS {gains}\n"
-    )
-}
-
 /// Where the vectors of the blocks of a frame lead to.
 #[derive(Debug)]
 pub(super) struct VectorEnds {

@@ -5,7 +5,7 @@ use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::denoising::{BESIDE, DenoisingKernels, DeviceFrame, Told};
+use super::denoising::{BESIDE, DenoisingKernels, DeviceTold, FrameOnDevice};
 use super::layout::InterpolationLayout;
 use super::search_frames::DeviceSearchFrames;
 use super::staging::StagedBlock;
@@ -58,7 +58,7 @@ pub struct OpenClDenoiser {
     has_measured: bool,
     pace: Pace,
     // A device that hangs may still use these: they are dropped only if it does not.
-    objects: ManuallyDrop<Objects>,
+    objects: ManuallyDrop<DenoiserObjects>,
     context: ManuallyDrop<Arc<Context>>,
 }
 
@@ -74,7 +74,7 @@ struct Measured {
 }
 
 /// What was made in the context.
-struct Objects {
+struct DenoiserObjects {
     kernels: DenoisingKernels,
     frames: Vec<LoadedOnDevice>,
     /// From which frames are uploaded in turn.
@@ -97,7 +97,7 @@ struct Objects {
 
 /// A frame that was loaded.
 struct LoadedOnDevice {
-    device: DeviceFrame,
+    device: FrameOnDevice,
     /// Done when it is loaded.
     loaded: Option<Event>,
     /// Done when what was queued last has read it.
@@ -178,11 +178,11 @@ impl OpenClDenoiser {
         let kernels = DenoisingKernels::new(context, device, format, references, layout.clone())?;
         work.write(&kernels.differs, &[0; size_of::<u32>()]).map_err(|error| device.refused(error))?;
         let frame = |_| {
-            let device = DeviceFrame::new(context, device, format, layout)?;
+            let device = FrameOnDevice::new(context, device, format, layout)?;
             Ok::<_, SetupError>(LoadedOnDevice { device, loaded: None, used: None, is_of_device: false })
         };
         let found_bytes = size_of::<[i32; 2]>() * layout.found.blocks() * references.max(1);
-        let objects = Objects {
+        let objects = DenoiserObjects {
             frames: (0..loaded).map(frame).collect::<Result<_, _>>()?,
             staging: (0..UPLOADS).map(|_| staged(layout.bytes)).collect::<Result<_, _>>()?,
             found: staged(found_bytes)?,
@@ -228,7 +228,7 @@ impl OpenClDenoiser {
     /// Waits until no command runs any more.
     fn wait_for_all(&self) -> launcher::Result<()> {
         let (watch, limit) = (self.context.watch(), self.allowed());
-        let Objects { loading, work, download, .. } = &*self.objects;
+        let DenoiserObjects { loading, work, download, .. } = &*self.objects;
         [loading, work, download].into_iter().try_for_each(|queue| watch.wait_for_queue(queue, limit))
     }
 
@@ -246,7 +246,7 @@ impl OpenClDenoiser {
     ) -> launcher::Result<Event> {
         let (allowed, watch) = (self.allowed(), self.context.watch());
         watch.check()?;
-        let Objects { kernels, frames, staging, loading, .. } = &mut *self.objects;
+        let DenoiserObjects { kernels, frames, staging, loading, .. } = &mut *self.objects;
         let frame = &mut frames[slot];
         frame.is_of_device = found.is_some();
         if let Some(used) = frame.used.take() {
@@ -289,7 +289,7 @@ impl OpenClDenoiser {
             None => self.begin_load(slot, planes, found)?,
         };
         let allowed = self.allowed();
-        let Objects { frames, search_frames, .. } = &mut *self.objects;
+        let DenoiserObjects { frames, search_frames, .. } = &mut *self.objects;
         let made = search_frames.make_of_loaded(&frames[slot].device.planes, &copied, allowed)?;
         // A search frame may be there although what it was made of has failed.
         copied.check()?;
@@ -307,7 +307,7 @@ impl OpenClDenoiser {
     ) -> launcher::Result<bool> {
         let copied = self.begin_load(slot, planes, found)?;
         let allowed = self.allowed();
-        let Objects { kernels, frames, differs, loading, .. } = &mut *self.objects;
+        let DenoiserObjects { kernels, frames, differs, loading, .. } = &mut *self.objects;
         self.compared = self.compared.wrapping_add(1).max(1);
         kernels.compare_frames(loading, [&frames[slot].device, &frames[other].device], self.compared)?;
         let compared = loading.marker()?;
@@ -351,7 +351,7 @@ impl OpenClDenoiser {
     ) -> launcher::Result<()> {
         let (allowed, watch) = (self.allowed(), self.context.watch());
         let begun = Instant::now();
-        let Objects { kernels, frames, found, told, work, download, .. } = &mut *self.objects;
+        let DenoiserObjects { kernels, frames, found, told, work, download, .. } = &mut *self.objects;
         let bytes = size_of::<[i32; 2]>() * self.layout.found.blocks() * references.len();
         if bytes > 0 {
             // SAFETY: the device has read what was there before, and waits for its queues before it drops the memory.
@@ -401,7 +401,7 @@ impl OpenClDenoiser {
         let Self { objects, noise, memory, threads, layout, .. } = self;
         // SAFETY: the device has written it, and writes it again for the next frame alone.
         let bytes = unsafe { objects.told.as_slice() };
-        let told = Told { bytes, layout: &objects.kernels.told_layout };
+        let told = DeviceTold { bytes, layout: &objects.kernels.told_layout };
         let evidence = beside.iter().enumerate().map(|(number, &reference)| {
             let (luma, chroma) = told.errors(number);
             let changed = told.of_other_light()[reference] as usize;
@@ -425,7 +425,7 @@ impl OpenClDenoiser {
         strength: Strength,
     ) -> launcher::Result<()> {
         let (allowed, watch) = (self.allowed(), self.context.watch());
-        let Objects { kernels, frames, noise, made, work, .. } = &mut *self.objects;
+        let DenoiserObjects { kernels, frames, noise, made, work, .. } = &mut *self.objects;
         noise.wait(watch, allowed)?;
         // SAFETY: the device has read what was there before, and waits for its queues before it drops the memory.
         unsafe {
@@ -452,7 +452,7 @@ impl OpenClDenoiser {
 
     /// Begins to download the frame that is made, unless it has begun.
     fn begin_read(&mut self) -> launcher::Result<()> {
-        let Objects { made, made_on_host, download, .. } = &*self.objects;
+        let DenoiserObjects { made, made_on_host, download, .. } = &*self.objects;
         if let (Some(done), None) = (&self.measured.made, &self.measured.read) {
             // SAFETY: the host's block has as many bytes. It lives as long as the device, which waits for its queues, and it
             // is not read before the event is done.
@@ -475,7 +475,7 @@ impl OpenClDenoiser {
 
     /// Copies the frame that is made to `planes`.
     fn copy_out(&self, made: &Event, planes: &[DevicePlane]) -> launcher::Result<()> {
-        let Objects { made: device, noise, work, .. } = &*self.objects;
+        let DenoiserObjects { made: device, noise, work, .. } = &*self.objects;
         let mut copied = made.clone();
         for (place, plane) in self.layout.planes.iter().zip(planes) {
             let rows = place.rows(self.format.samples.bytes());
@@ -663,7 +663,7 @@ mod tests {
                 let mut denoiser = OpenClDenoiser::new(&device, &format, 1, 3, 1).unwrap();
                 // What is behind the rows is another in each slot.
                 for (slot, fill) in [1, 2].into_iter().enumerate() {
-                    let Objects { frames, work, .. } = &*denoiser.objects;
+                    let DenoiserObjects { frames, work, .. } = &*denoiser.objects;
                     work.write(&frames[slot].device.planes, &vec![fill; denoiser.layout.bytes]).unwrap();
                 }
                 denoiser.load_to(0, &planes(None), None).unwrap();

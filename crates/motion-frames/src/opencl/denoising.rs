@@ -34,7 +34,7 @@ pub(super) const BESIDE: usize = 2;
 /// Field for field `Comparison` in `denoising.cl`.
 #[derive(Clone, Copy, Default, Pod, Zeroable)]
 #[repr(C)]
-struct Comparison {
+struct FrameComparison {
     reference: i32,
     asked: i32,
     told: i32,
@@ -43,14 +43,14 @@ struct Comparison {
 }
 
 /// A frame on the device.
-pub(super) struct DeviceFrame {
+pub(super) struct FrameOnDevice {
     /// All planes as they came.
     pub(super) planes: Buffer,
     /// Luma at whole and half samples, of all bits.
     points: Buffer,
 }
 
-impl DeviceFrame {
+impl FrameOnDevice {
     pub(super) fn new(
         context: &Context,
         device: &OpenClDevice,
@@ -104,12 +104,12 @@ impl ToldLayout {
 }
 
 /// What the device has told of a frame.
-pub(super) struct Told<'a> {
+pub(super) struct DeviceTold<'a> {
     pub(super) bytes: &'a [u8],
     pub(super) layout: &'a ToldLayout,
 }
 
-impl<'a> Told<'a> {
+impl<'a> DeviceTold<'a> {
     /// In how many blocks each other frame is brighter or darker, as far as it has been compared.
     pub(super) fn of_other_light(&self) -> &'a [u32] {
         bytemuck::cast_slice(&self.bytes[..size_of::<[u32; MOST_REFERENCES]>()])
@@ -261,7 +261,7 @@ impl DenoisingKernels {
     }
 
     /// Queues what is made of a frame whose planes were loaded.
-    pub(super) fn prepare(&mut self, queue: &Queue, frame: &DeviceFrame) -> launcher::Result<()> {
+    pub(super) fn prepare(&mut self, queue: &Queue, frame: &FrameOnDevice) -> launcher::Result<()> {
         let (width, height) = self.layout.point_size();
         let pitch = self.layout.planes[0].pitch / self.sample_bytes;
         let points = Arg::Buffer(&frame.points);
@@ -277,7 +277,7 @@ impl DenoisingKernels {
     pub(super) fn compare_frames(
         &mut self,
         queue: &Queue,
-        [frame, other]: [&DeviceFrame; 2],
+        [frame, other]: [&FrameOnDevice; 2],
         number: u32,
     ) -> launcher::Result<()> {
         let luma = (&self.luma, 1);
@@ -307,8 +307,8 @@ impl DenoisingKernels {
     pub(super) fn measure(
         &mut self,
         queue: &Queue,
-        frame: &DeviceFrame,
-        others: &[&DeviceFrame],
+        frame: &FrameOnDevice,
+        others: &[&FrameOnDevice],
         beside: &[usize],
     ) -> launcher::Result<()> {
         let items = self.blocks();
@@ -340,9 +340,10 @@ impl DenoisingKernels {
             let asked = 1 << self.told_layout.halvings;
             let [luma, chroma] = [&self.told_layout.luma_errors, &self.told_layout.chroma_errors]
                 .map(|errors| errors[number].start as i32);
-            let comparison = Comparison { reference: reference as i32, asked, ..Comparison::default() };
-            self.compare_luma(queue, frame, others, Comparison { told: luma, ..comparison })?;
-            self.compare_chroma(queue, frame, others, Comparison { told: chroma, ..comparison })?;
+            let comparison =
+                FrameComparison { reference: reference as i32, asked, ..FrameComparison::default() };
+            self.compare_luma(queue, frame, others, FrameComparison { told: luma, ..comparison })?;
+            self.compare_chroma(queue, frame, others, FrameComparison { told: chroma, ..comparison })?;
         }
         Ok(())
     }
@@ -351,12 +352,12 @@ impl DenoisingKernels {
     pub(super) fn measure_others(
         &mut self,
         queue: &Queue,
-        frame: &DeviceFrame,
-        others: &[&DeviceFrame],
+        frame: &FrameOnDevice,
+        others: &[&FrameOnDevice],
         beside: &[usize],
     ) -> launcher::Result<()> {
         for reference in (0..others.len()).filter(|reference| !beside.contains(reference)) {
-            let comparison = Comparison { reference: reference as i32, ..Comparison::default() };
+            let comparison = FrameComparison { reference: reference as i32, ..FrameComparison::default() };
             self.compare_luma(queue, frame, others, comparison)?;
         }
         Ok(())
@@ -365,9 +366,9 @@ impl DenoisingKernels {
     fn compare_luma(
         &mut self,
         queue: &Queue,
-        frame: &DeviceFrame,
-        others: &[&DeviceFrame],
-        comparison: Comparison,
+        frame: &FrameOnDevice,
+        others: &[&FrameOnDevice],
+        comparison: FrameComparison,
     ) -> launcher::Result<()> {
         let args = [
             Arg::Buffer(&frame.points),
@@ -387,13 +388,13 @@ impl DenoisingKernels {
     fn compare_chroma(
         &mut self,
         queue: &Queue,
-        frame: &DeviceFrame,
-        others: &[&DeviceFrame],
-        comparison: Comparison,
+        frame: &FrameOnDevice,
+        others: &[&FrameOnDevice],
+        comparison: FrameComparison,
     ) -> launcher::Result<()> {
         let items = self.blocks();
         let Some(chroma) = &mut self.chroma else { return Ok(()) };
-        let comparison = Comparison { planes: chroma.planes as i32, ..comparison };
+        let comparison = FrameComparison { planes: chroma.planes as i32, ..comparison };
         let args = [
             Arg::Buffer(&frame.planes),
             Arg::Buffer(&others[comparison.reference as usize].planes),
@@ -415,14 +416,14 @@ impl DenoisingKernels {
     pub(super) fn weigh(
         &mut self,
         queue: &Queue,
-        frame: &DeviceFrame,
-        others: &[&DeviceFrame],
+        frame: &FrameOnDevice,
+        others: &[&FrameOnDevice],
         (strength, is_spatial, has_chroma): (u32, bool, bool),
     ) -> launcher::Result<()> {
         let items = self.blocks();
         for (reference, other) in others.iter().enumerate() {
             let comparison =
-                Comparison { reference: reference as i32, is_refined: 1, ..Comparison::default() };
+                FrameComparison { reference: reference as i32, is_refined: 1, ..FrameComparison::default() };
             let args = [
                 Arg::Buffer(&frame.points),
                 Arg::Buffer(&other.points),
@@ -476,8 +477,8 @@ impl DenoisingKernels {
     pub(super) fn average(
         &mut self,
         queue: &Queue,
-        frame: &DeviceFrame,
-        others: &[&DeviceFrame],
+        frame: &FrameOnDevice,
+        others: &[&FrameOnDevice],
         made: &Buffer,
     ) -> launcher::Result<()> {
         let grid = self.layout.grid;

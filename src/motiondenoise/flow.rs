@@ -138,12 +138,9 @@ impl MotionDenoise {
         stream: &mut DenoiseStream,
         original: &gst::Buffer,
     ) -> Result<Result<gst::Buffer, gst::ErrorMessage>, gst::FlowError> {
-        let (measured, strength) = {
-            let settings = self.settings.lock();
-            ((settings.noise_level(), settings.is_spatial()), settings.strength())
-        };
+        let removal = self.settings.lock().removal();
         let began = Instant::now();
-        let (is_noisy, noise) = match stream.measure(measured, strength) {
+        let (is_noisy, noise) = match stream.measure(removal) {
             Ok(measured) => measured,
             Err(error) => return Ok(Err(error.message(stream.info()))),
         };

@@ -61,17 +61,26 @@ impl DenoiseSettings {
         self.loaded() + 1
     }
 
-    /// The noise that frames have. What is less than 0 is measured.
-    pub fn noise_level(&self) -> NoiseLevel {
-        NoiseLevel::known(self.noise_level).unwrap_or(NoiseLevel::MEASURED)
-    }
-
-    /// Whether noise is taken out inside frames, too.
-    pub fn is_spatial(&self) -> bool {
-        self.spatial == DenoiseSpatial::Auto
-    }
-
     pub fn strength(&self) -> Strength {
         Strength::new(self.strength)
     }
+
+    /// What is taken out. A noise level that is less than 0 is measured.
+    pub fn removal(&self) -> Removal {
+        Removal {
+            level: NoiseLevel::known(self.noise_level).unwrap_or(NoiseLevel::MEASURED),
+            strength: self.strength(),
+            is_spatial: self.spatial == DenoiseSpatial::Auto,
+        }
+    }
+}
+
+/// What is taken out of frames.
+#[derive(Clone, Copy)]
+pub struct Removal {
+    /// The noise that they have.
+    pub level: NoiseLevel,
+    pub strength: Strength,
+    /// Whether it is also taken out inside frames.
+    pub is_spatial: bool,
 }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use gst_video::VideoInfo;
 
-use super::settings::DenoiseSettings;
+use super::settings::{DenoiseSettings, Removal};
 use crate::settings::{MotionEstimateOnDeviceFailure, StreamError};
 use crate::video::frame::{self, FrameLayout, PlaneError};
 use crate::video::pool::{self, HeldBuffers};
@@ -13,8 +13,7 @@ use crate::video::sequence::Leave;
 use crate::video::waiting::{Item, Waiting};
 use motion_frames::backend::{DenoisedStream, native_denoiser};
 use motion_frames::denoising::{
-    DenoisingError, FrameDenoiser, LoadedFrame, LumaSlot, NoiseLevel, ReferenceFrame, Strength,
-    search_parameters,
+    DenoisingError, FrameDenoiser, LoadedFrame, LumaSlot, ReferenceFrame, search_parameters,
 };
 use motion_search::backend::Choice;
 use motion_search::estimator::{EstimateError, Frame, Launching, Notice, Output, References, SetupError};
@@ -103,9 +102,9 @@ pub struct DenoiseStream {
     waiting: Waiting<WindowFrame>,
     /// The number of frames of the sequence before `past`, without repeats.
     first: u64,
-    /// With what the frame was measured that was measured last, whether it is to change, and the mean standard deviation of its
-    /// noise.
-    asked: (NoiseLevel, bool, Strength),
+    /// What is taken out of the frame that was measured last.
+    removal: Removal,
+    /// Whether that frame is to change, and the mean standard deviation of its noise.
     measured: (bool, f64),
     /// How many repeats of the last frame have come.
     repeats: usize,
@@ -157,7 +156,7 @@ impl DenoiseStream {
             past: VecDeque::new(),
             waiting: Waiting::default(),
             first: 0,
-            asked: (NoiseLevel::MEASURED, true, Strength::new(0.0)),
+            removal: settings.removal(),
             measured: (false, 0.0),
             repeats: 0,
         };
@@ -411,16 +410,12 @@ impl DenoiseStream {
     ///
     /// # Errors
     /// As [`Self::take_input`].
-    pub fn measure(
-        &mut self,
-        (level, is_spatial): (NoiseLevel, bool),
-        strength: Strength,
-    ) -> Result<(bool, f64), StreamError> {
+    pub fn measure(&mut self, removal: Removal) -> Result<(bool, f64), StreamError> {
         while self.waiting.first().is_some_and(|frame| frame.in_flight > 0) {
             self.finish_search()?;
         }
         if self.waiting.first().is_some_and(|frame| !frame.is_repeat) {
-            self.asked = (level, is_spatial, strength);
+            self.removal = removal;
             if let Err(error) = self.measure_first() {
                 self.fall_back(device_error(error)?, true)?;
                 self.measure_first()?;
@@ -431,7 +426,7 @@ impl DenoiseStream {
 
     /// Measures the frame that leaves next, or the one that it repeats.
     fn measure_first(&mut self) -> Result<(), StreamError> {
-        let (level, is_spatial, strength) = self.asked;
+        let Removal { level, strength, is_spatial } = self.removal;
         self.denoiser.set_noise_level(level);
         self.denoiser.set_spatial(is_spatial);
         self.measured = self.with_planes(|denoiser, frame, references| {

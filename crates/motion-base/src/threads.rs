@@ -88,8 +88,7 @@ pub fn until<R>(stop: Option<Arc<AtomicBool>>, work: impl FnOnce() -> R) -> R {
 /// Shares the `bands` of so many values among the threads: `work` is given the number of each and its values. The threads'
 /// code is compiled once for each type of values, whatever the work is. It ends early as [`until`] says.
 pub fn each_band<T: Send>(bands: &mut [T], length: usize, work: &(dyn Fn(usize, &mut [T]) + Sync)) {
-    let stop = stop();
-    let is_over = || stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
+    let is_over = is_over();
     bands
         .par_chunks_mut(length)
         .enumerate()

@@ -12,7 +12,7 @@ use super::measure::{LumaRow, MeasuredChroma, MeasuredChromaErrors, MeasuredLuma
 use super::noise::{ChromaBlock, ChromaError, LumaBlock, LumaError, flickers, least_noise};
 use super::reference::{LumaSlot, Reference};
 use super::refined::RefinedRow;
-use super::rules::{BLOCK, MOST_REFERENCES, NoiseLevel, Strength, VectorEnds, halvings};
+use super::rules::{BLOCK, MOST_REFERENCES, NoiseLevel, Strength, VectorEnds, checked_halvings};
 use super::spatial::left_noise;
 use super::weights::{Weighed, most_change};
 use crate::compensation::{CompensationError, PlaneMut, Sampling};
@@ -22,9 +22,6 @@ use motion_base::simd::InstructionSetName;
 use motion_base::simd::Instructions;
 use motion_base::{Frame, FrameView, NATIVE, SetupError};
 use motion_search::scenes::SearchFrames;
-
-/// How often frames may be halved for the search: vectors are in 1/32 sample of the search frame.
-pub(crate) const MOST_HALVINGS: u32 = 5;
 
 /// What is known of the blocks of luma, or of those of chroma, and the errors of their predictions.
 struct MeasuredBlocks<B, E> {
@@ -104,17 +101,8 @@ impl Denoiser {
         instruction_set: InstructionSetName,
     ) -> Result<Self, SetupError> {
         assert!(references <= MOST_REFERENCES && loaded > 0, "{references} of {loaded} frames");
-        format.check_chroma(NATIVE)?;
         let (width, height) = format.size;
-        let halvings = halvings(format.size);
-        if halvings > MOST_HALVINGS {
-            return Err(SetupError::DeviceUnsupported {
-                wanted: NATIVE.into(),
-                reason: format!(
-                    "noise is taken out of frames of at most 2^27 samples, not {width} x {height}"
-                ),
-            });
-        }
+        let halvings = checked_halvings(format, NATIVE)?;
         let blocks = width.div_ceil(BLOCK) * height.div_ceil(BLOCK);
         let chroma_blocks = if format.samplings.len() > 1 { blocks } else { 0 };
         let instructions = instruction_set.required()?;

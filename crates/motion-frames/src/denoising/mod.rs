@@ -30,8 +30,6 @@ mod weights;
 
 pub use denoiser::Denoiser;
 #[cfg(feature = "opencl")]
-pub(crate) use denoiser::MOST_HALVINGS;
-#[cfg(feature = "opencl")]
 pub(crate) use errors::ReferenceErrors;
 pub use frame_denoiser::{DenoisingError, FrameDenoiser, LoadedFrame, ReferenceFrame};
 #[cfg(feature = "opencl")]
@@ -46,6 +44,6 @@ pub(crate) use noise::{ChromaBlock, ChromaError, LumaBlock, LumaError, flickers}
 pub use reference::{LumaSlot, Reference};
 pub use rules::{MOST_REFERENCES, NoiseLevel, NoiseLevelError, Strength, search_parameters};
 #[cfg(feature = "opencl")]
-pub(crate) use rules::{halvings, quarters};
+pub(crate) use rules::{checked_halvings, quarters};
 #[cfg(feature = "opencl")]
 pub(crate) use told::are_halved;

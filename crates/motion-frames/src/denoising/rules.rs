@@ -1,7 +1,7 @@
 //! What the definition fixes: blocks, the search, weights.
 
 use crate::compensation::{CompensationError, Field};
-use crate::interpolation;
+use crate::interpolation::{self, FrameFormat};
 use motion_base::{MotionVector, Parameters, References, SetupError, memory};
 use motion_search::scenes;
 
@@ -90,8 +90,27 @@ impl NoiseLevel {
 /// times as long, for little.
 pub(super) const SEARCHED_SAMPLES: usize = 1 << 17;
 
+/// How often frames may be halved for the search: vectors are in 1/32 sample of the search frame.
+const MOST_HALVINGS: u32 = 5;
+
+/// How often frames of `format` are halved for the search, if noise can be taken out of them on `device`.
+///
+/// # Errors
+/// [`SetupError::DeviceUnsupported`] if their chroma is none that is predicted, or they are too large.
+pub(crate) fn checked_halvings(format: &FrameFormat, device: &str) -> Result<u32, SetupError> {
+    format.check_chroma(device)?;
+    let ((width, height), halvings) = (format.size, halvings(format.size));
+    if halvings > MOST_HALVINGS {
+        return Err(SetupError::DeviceUnsupported {
+            wanted: device.into(),
+            reason: format!("noise is taken out of frames of at most 2^27 samples, not {width} x {height}"),
+        });
+    }
+    Ok(halvings)
+}
+
 /// How often frames of this size are halved for the search.
-pub(crate) fn halvings(size: (usize, usize)) -> u32 {
+pub(super) fn halvings(size: (usize, usize)) -> u32 {
     scenes::halvings_to(size, SEARCHED_SAMPLES)
 }
 

@@ -11,9 +11,9 @@ use super::search_frames::DeviceSearchFrames;
 use super::staging::StagedBlock;
 use crate::compensation::PlaneMut;
 use crate::denoising::{
-    BlockNoise, DenoisingError, Evidence, FrameDenoiser, LoadedFrame, LumaSlot, MOST_HALVINGS,
-    MOST_REFERENCES, NoiseHistory, NoiseLevel, NoiseMap, NoiseMemory, ReferenceFrame, Strength, flickers,
-    halvings, quarters,
+    BlockNoise, DenoisingError, Evidence, FrameDenoiser, LoadedFrame, LumaSlot, MOST_REFERENCES,
+    NoiseHistory, NoiseLevel, NoiseMap, NoiseMemory, ReferenceFrame, Strength, checked_halvings, flickers,
+    quarters,
 };
 use crate::interpolation::FrameFormat;
 use motion_base::pace::{PATIENCE, Pace};
@@ -142,17 +142,7 @@ impl OpenClDenoiser {
         threads: usize,
     ) -> Result<Self, SetupError> {
         assert!(references <= MOST_REFERENCES && loaded > 0, "{references} of {loaded} frames");
-        format.check_chroma(&device.name)?;
-        let halvings = halvings(format.size);
-        if halvings > MOST_HALVINGS {
-            return Err(SetupError::DeviceUnsupported {
-                wanted: device.name.clone(),
-                reason: format!(
-                    "noise is taken out of frames of at most 2^27 samples, not {} x {}",
-                    format.size.0, format.size.1
-                ),
-            });
-        }
+        let halvings = checked_halvings(format, &device.name)?;
         let layout = Arc::new(InterpolationLayout::with_halvings(format, halvings));
         let open =
             |context: &_| Self::with_context(context, device, format, (references, loaded, threads), &layout);

@@ -14,7 +14,7 @@ use crate::denoising::{
     Average, BlockNoise, ChromaBlock, ChromaError, LumaBlock, LumaError, MOST_REFERENCES, ReferenceErrors,
     are_halved,
 };
-use crate::interpolation::{FrameFormat, block_of};
+use crate::interpolation::{BLOCK, FrameFormat, block_of};
 use motion_base::SetupError;
 use motion_gpu::context::Context;
 use motion_gpu::device::OpenClDevice;
@@ -24,9 +24,8 @@ use motion_gpu::program;
 /// What an error calls these kernels.
 const NAME: &str = "denoising";
 
-/// Bytes of `RowMoments` in `denoising.cl`, and rows of a cell.
+/// Bytes of `RowMoments` in `denoising.cl`.
 const ROW_MOMENTS: usize = 16;
-const SIDE: usize = 8;
 
 /// The frames beside a frame, which tell its noise.
 pub(super) const BESIDE: usize = 2;
@@ -252,7 +251,7 @@ impl DenoisingKernels {
             vectors: buffer("the vectors of blocks", blocks * references, size_of::<[i32; 2]>())?,
             errors: buffer("the errors of luma", blocks * references, size_of::<LumaError>())?,
             averages: buffer("the weights of luma", blocks, size_of::<Average>())?,
-            moments: buffer("sums of cells", cells * SIDE, ROW_MOMENTS)?,
+            moments: buffer("sums of cells", cells * BLOCK, ROW_MOMENTS)?,
             noise: buffer("the noise of blocks", blocks, size_of::<BlockNoise>())?,
             told: buffer("what blocks tell", told_layout.bytes(), 1)?,
             told_layout,
@@ -370,6 +369,7 @@ impl DenoisingKernels {
         others: &[&FrameOnDevice],
         comparison: FrameComparison,
     ) -> launcher::Result<()> {
+        let items = self.blocks();
         let args = [
             Arg::Buffer(&frame.points),
             Arg::Buffer(&others[comparison.reference as usize].points),
@@ -382,7 +382,7 @@ impl DenoisingKernels {
             Arg::Buffer(&self.told),
         ];
         // SAFETY: as in `measure`; of each other frame the buffers hold vectors and errors.
-        unsafe { self.compare.launch(queue, &args, [self.layout.grid.columns, self.layout.grid.rows, 1]) }
+        unsafe { self.compare.launch(queue, &args, items) }
     }
 
     fn compare_chroma(
@@ -499,7 +499,7 @@ impl DenoisingKernels {
         ]);
         // SAFETY: items outside the cells are left out, positions are limited to the points, and rows are written up to a
         // multiple of their alignment.
-        unsafe { self.average.launch(queue, &args, [grid.columns + 1, SIDE * (grid.rows + 1), 1])? };
+        unsafe { self.average.launch(queue, &args, [grid.columns + 1, BLOCK * (grid.rows + 1), 1])? };
         let args = [
             Arg::Buffer(&frame.points),
             self.layout.shape.arg(),
@@ -509,7 +509,7 @@ impl DenoisingKernels {
             Arg::Buffer(made),
         ];
         // SAFETY: as above; of each cell there are moments.
-        unsafe { self.smooth.launch(queue, &args, [grid.columns + 1, self.luma_rows(), 1])? };
+        unsafe { self.smooth.launch(queue, &args, [grid.columns + 1, self.layout.planes[0].size.1, 1])? };
         let Some(ChromaKernels { average, plane, planes, sampling, averages, .. }) = &mut self.chroma else {
             return Ok(());
         };
@@ -526,9 +526,5 @@ impl DenoisingKernels {
         let rows = grid.rows * block_of(*sampling).1;
         // SAFETY: as above, with positions that are limited to the planes.
         unsafe { average.launch(queue, &args, [grid.columns, rows, *planes]) }
-    }
-
-    fn luma_rows(&self) -> usize {
-        self.layout.planes[0].size.1
     }
 }

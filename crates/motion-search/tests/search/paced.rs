@@ -57,8 +57,8 @@ impl Device for Paced {
     }
 }
 
-/// What a device of rate 1 takes for a whole frame: many times what a busy machine wakes a thread up too late, as whoever
-/// balances devices by measured times takes that for their work.
+/// What a device of rate 1 takes for a whole frame. A busy machine wakes threads up late, and the balance takes that for work:
+/// so it is many times as long.
 const WHOLE: Duration = Duration::from_millis(20);
 
 /// The second device's mean share of 60 frames after its share has settled, and the time of a frame.

@@ -1,7 +1,6 @@
 //! Frames without noise, made on an OpenCL device: each frame is uploaded once, and only what is made is downloaded. The host
 //! estimates the noise of what the device tells of blocks.
 
-use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -18,7 +17,7 @@ use crate::denoising::{
 use crate::interpolation::FrameFormat;
 use motion_base::pace::{PATIENCE, Pace};
 use motion_base::{BlockHandle, Frame, FrameView, Launching, SetupError, threads};
-use motion_gpu::context::Context;
+use motion_gpu::context::{Context, MadeIn};
 use motion_gpu::device::OpenClDevice;
 use motion_gpu::host::PinnedBlock;
 use motion_gpu::launcher::{self, Buffer, DevicePlane, Event, Queue, QueueKind};
@@ -57,9 +56,8 @@ pub struct OpenClDenoiser {
     /// Whether a frame has been measured.
     has_measured: bool,
     pace: Pace,
-    // A device that hangs may still use these: they are dropped only if it does not.
-    objects: ManuallyDrop<DenoiserObjects>,
-    context: ManuallyDrop<Arc<Context>>,
+    objects: MadeIn<DenoiserObjects>,
+    context: Arc<Context>,
 }
 
 /// What has become of a frame that was measured.
@@ -107,20 +105,8 @@ struct LoadedOnDevice {
 
 impl Drop for OpenClDenoiser {
     fn drop(&mut self) {
-        // Commands in flight may use host memory that is freed below.
+        // Commands in flight may use host memory that is freed then.
         let _ = self.wait_for_all();
-        if self.context.watch().is_lost() {
-            // The driver may still use these objects, and may wait forever when they are released: their
-            // memory is leaked.
-            return;
-        }
-        (self.measured, self.copied) = (Measured::default(), None);
-        // SAFETY: each field is dropped once, here, and not used afterwards. What was made in the context
-        // is dropped before the context.
-        unsafe {
-            ManuallyDrop::drop(&mut self.objects);
-            ManuallyDrop::drop(&mut self.context);
-        }
     }
 }
 
@@ -204,8 +190,8 @@ impl OpenClDenoiser {
             measured: Measured::default(),
             has_measured: false,
             pace: Pace::default(),
-            objects: ManuallyDrop::new(objects),
-            context: ManuallyDrop::new(context.clone()),
+            objects: MadeIn::new(context, objects),
+            context: context.clone(),
         })
     }
 

@@ -13,7 +13,6 @@ mod staging;
 mod weighting;
 
 use std::collections::VecDeque;
-use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -26,7 +25,7 @@ use kernels::{DeviceFrame, FramesAround, InterpolationKernels, kept_frames};
 use layout::InterpolationLayout;
 use motion_base::pace::{PATIENCE, Pace};
 use motion_base::{BlockHandle, EstimateError, Frame, FrameView, Launching, MotionVector, SetupError};
-use motion_gpu::context::Context;
+use motion_gpu::context::{Context, MadeIn};
 use motion_gpu::device::OpenClDevice;
 use motion_gpu::host::PinnedBlock;
 use motion_gpu::launcher::{self, Buffer, DevicePlane, Event, Queue, QueueKind};
@@ -63,9 +62,8 @@ pub struct OpenClInterpolator {
     /// Whether the frame that was loaded last came from memory of the device, so that made ones stay there.
     stays_on_device: bool,
     pace: Pace,
-    // A device that hangs may still use these: they are dropped only if it does not.
-    objects: ManuallyDrop<Objects>,
-    context: ManuallyDrop<Arc<Context>>,
+    objects: MadeIn<Objects>,
+    context: Arc<Context>,
 }
 
 /// A frame that has begun.
@@ -107,20 +105,8 @@ struct MadeRoom {
 
 impl Drop for OpenClInterpolator {
     fn drop(&mut self) {
-        // Commands in flight may use host memory that is freed below.
+        // Commands in flight may use host memory that is freed then.
         let _ = self.wait_for_all();
-        if self.context.watch().is_lost() {
-            // The driver may still use these objects, and may wait forever when they are released: their
-            // memory is leaked.
-            return;
-        }
-        // SAFETY: each field is dropped once, here, and not used afterwards. What was made in the context
-        // is dropped before the context.
-        unsafe {
-            self.begun.clear();
-            ManuallyDrop::drop(&mut self.objects);
-            ManuallyDrop::drop(&mut self.context);
-        }
     }
 }
 
@@ -193,8 +179,8 @@ impl OpenClInterpolator {
             has_made: false,
             stays_on_device: false,
             pace: Pace::default(),
-            objects: ManuallyDrop::new(objects),
-            context: ManuallyDrop::new(context.clone()),
+            objects: MadeIn::new(context, objects),
+            context: context.clone(),
         })
     }
 

@@ -1,6 +1,7 @@
 //! What all searches on a device share while there is one.
 
-use std::ops::Deref;
+use std::mem::ManuallyDrop;
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -27,6 +28,49 @@ impl Deref for Context {
 
     fn deref(&self) -> &Self::Target {
         &self.api
+    }
+}
+
+/// What was made in a context, and is dropped before it: unless the device is lost. Then the driver may still use it, and may wait
+/// forever when it is released, so that its memory is leaked, and the context with it.
+///
+/// Its owner waits for the commands in flight before, as these may use host memory that belongs to it.
+pub struct MadeIn<T> {
+    made: ManuallyDrop<T>,
+    context: ManuallyDrop<Arc<Context>>,
+}
+
+impl<T> MadeIn<T> {
+    /// `made`, which was made in `context`.
+    pub fn new(context: &Arc<Context>, made: T) -> Self {
+        Self { made: ManuallyDrop::new(made), context: ManuallyDrop::new(context.clone()) }
+    }
+}
+
+impl<T> Deref for MadeIn<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.made
+    }
+}
+
+impl<T> DerefMut for MadeIn<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.made
+    }
+}
+
+impl<T> Drop for MadeIn<T> {
+    fn drop(&mut self) {
+        if self.context.watch().is_lost() {
+            return;
+        }
+        // SAFETY: each is dropped once, here, and not used afterwards.
+        unsafe {
+            ManuallyDrop::drop(&mut self.made);
+            ManuallyDrop::drop(&mut self.context);
+        }
     }
 }
 

@@ -10,11 +10,10 @@ mod kernel_family;
 mod kernel_file;
 
 use std::fmt;
-use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::time::Duration;
 
-use motion_gpu::context::Context;
+use motion_gpu::context::{Context, MadeIn};
 use motion_gpu::host::PinnedMemory;
 use motion_gpu::launcher;
 #[doc(hidden)]
@@ -48,11 +47,10 @@ pub struct OpenCl {
     /// The displacements that the layout has room for.
     window: Window,
     flights: Flights<BegunSearch>,
-    // A device that hangs may still use these: they are dropped only if it does not.
-    objects: ManuallyDrop<SearchObjects>,
+    objects: MadeIn<SearchObjects>,
 }
 
-/// What was made in the context, and the context, which is dropped last.
+/// What was made in the context, and the context.
 struct SearchObjects {
     slots: FrameSlots,
     searches: Searches,
@@ -61,15 +59,8 @@ struct SearchObjects {
 
 impl Drop for OpenCl {
     fn drop(&mut self) {
-        // Commands in flight may write to host memory that is freed below.
+        // Commands in flight may write to host memory that is freed then.
         let _ = self.wait_for_all();
-        if self.objects.context.watch().is_lost() {
-            // The driver may still use these objects, and may wait forever when they are released: their
-            // memory is leaked.
-            return;
-        }
-        // SAFETY: it is dropped once, here, and not used afterwards.
-        unsafe { ManuallyDrop::drop(&mut self.objects) };
     }
 }
 
@@ -150,7 +141,7 @@ impl OpenCl {
             context: context.clone(),
         };
         let flights = Flights::new(slots, depth);
-        Ok(Self { layout, window, flights, objects: ManuallyDrop::new(objects), info })
+        Ok(Self { layout, window, flights, objects: MadeIn::new(context, objects), info })
     }
 
     /// What is searched if `part` is wanted: the same, or the smallest larger rows of blocks and window that

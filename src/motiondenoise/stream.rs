@@ -214,6 +214,7 @@ impl DenoiseStream {
     /// # Errors
     /// [`StreamError`] if the buffer does not hold the frame its caps promise, or the last device fails.
     pub fn take_input(&mut self, buffer: gst::Buffer) -> Result<Taken, StreamError> {
+        self.look_ahead()?;
         let previous = self.waiting.frames().next_back().or(self.past.back());
         let previous = previous.map(|frame| (frame.slot, frame.luma, frame.buffer.clone()));
         if let Some((slot, luma, previous)) = previous
@@ -473,6 +474,30 @@ impl DenoiseStream {
             self.past.push_back(frame);
         }
         self.drop_past();
+    }
+
+    /// Lets the device go on with the frame that leaves next while another one is loaded and searched, if it may.
+    ///
+    /// # Errors
+    /// As [`Self::take_input`].
+    fn look_ahead(&mut self) -> Result<(), StreamError> {
+        if !self.denoiser.looks_ahead() || self.waiting.frames().filter(is_new).count() < 2 {
+            return Ok(());
+        }
+        let beside = 1 + usize::from(!self.past.is_empty() && self.references.backward > 0);
+        let is_searched = |frame: &WindowFrame| {
+            frame.fields.iter().filter(|(offset, _)| offset.abs() == 1).count() >= beside
+        };
+        while self.waiting.first().is_some_and(|first| first.in_flight > 0 && !is_searched(first)) {
+            self.finish_search()?;
+        }
+        if self.waiting.first().is_none_or(|first| first.is_repeat || !is_searched(first)) {
+            return Ok(());
+        }
+        self.with_planes(|denoiser, frame, references| {
+            denoiser.look_ahead(frame, references);
+            Ok(())
+        })
     }
 
     /// Calls `work` with the planes of the frame that leaves next and those that it is averaged with.

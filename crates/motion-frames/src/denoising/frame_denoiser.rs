@@ -87,6 +87,15 @@ pub trait FrameDenoiser: Send {
     /// this has been called.
     fn set_spatial(&mut self, is_spatial: bool);
 
+    /// Whether [`Self::look_ahead`] is of use.
+    fn looks_ahead(&self) -> bool {
+        false
+    }
+
+    /// Tells which frame is measured next: with these `references`, among them those that are beside it, and perhaps others after them. A
+    /// device goes on with it while the host does something else.
+    fn look_ahead(&mut self, _frame: LoadedFrame<'_>, _references: &[ReferenceFrame<'_>]) {}
+
     /// Estimates the noise of `frame`, which comes after the one that was measured last, and decides by how much it is averaged
     /// with `references`. Returns the noise. Nothing changes if there is none.
     ///
@@ -129,7 +138,7 @@ pub trait FrameDenoiser: Send {
 
     /// The noise with which a [`Denoiser`] goes on ([`Denoiser::set_noise`]) if the device fails. `is_measured_again`: the frame
     /// of the last call of [`Self::measure`] is the next one that it measures. `None` for the CPU, which does not fail.
-    fn noise_to_go_on(&self, _is_measured_again: bool) -> Option<NoiseMap> {
+    fn noise_to_go_on(&mut self, _is_measured_again: bool) -> Option<NoiseMap> {
         None
     }
 }

@@ -4,19 +4,19 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::denoising::{BESIDE, DenoisingKernels, DeviceTold, FrameOnDevice};
+use super::denoising::{BESIDE, DenoisingKernels, FrameOnDevice};
+use super::follower::{Beside, NoiseFollower};
 use super::layout::InterpolationLayout;
 use super::search_frames::DeviceSearchFrames;
 use super::staging::StagedBlock;
 use crate::compensation::PlaneMut;
 use crate::denoising::{
-    BlockNoise, DenoisingError, Evidence, FrameDenoiser, LoadedFrame, LumaSlot, MOST_REFERENCES,
-    NoiseHistory, NoiseLevel, NoiseMap, NoiseMemory, ReferenceFrame, Strength, checked_halvings, flickers,
-    quarters,
+    BlockNoise, DenoisingError, FrameDenoiser, LoadedFrame, LumaSlot, MOST_REFERENCES, NoiseLevel, NoiseMap,
+    ReferenceFrame, Strength, checked_halvings, quarters,
 };
 use crate::interpolation::FrameFormat;
 use motion_base::pace::{PATIENCE, Pace};
-use motion_base::{BlockHandle, Frame, FrameView, Launching, SetupError, threads};
+use motion_base::{BlockHandle, Frame, FrameView, Launching, SetupError};
 use motion_gpu::context::{Context, MadeIn};
 use motion_gpu::device::OpenClDevice;
 use motion_gpu::host::PinnedBlock;
@@ -39,13 +39,11 @@ pub struct OpenClDenoiser {
     launching: Option<Launching>,
     format: FrameFormat,
     layout: Arc<InterpolationLayout>,
-    threads: Arc<rayon::ThreadPool>,
     references: usize,
-    noise: NoiseMap,
+    follower: NoiseFollower,
     is_spatial: bool,
-    memory: NoiseMemory,
-    /// What the noise of the frame that was measured last has followed.
-    history: NoiseHistory,
+    /// The frame that the device measures while the host does other things.
+    ahead: Option<Ahead>,
     /// Where the next frame is loaded to, and what its copy is done at if it has begun.
     next: usize,
     copied: Option<Event>,
@@ -71,6 +69,15 @@ struct Measured {
     stays_on_device: bool,
 }
 
+/// What the device was told to measure of a frame.
+struct Ahead {
+    frame: LumaSlot,
+    /// The frames that it compares, and which of them tell the noise.
+    references: Vec<(LumaSlot, isize)>,
+    beside: Vec<Beside>,
+    level: NoiseLevel,
+}
+
 /// What was made in the context.
 struct DenoiserObjects {
     kernels: DenoisingKernels,
@@ -80,7 +87,7 @@ struct DenoiserObjects {
     found: StagedBlock,
     noise: StagedBlock,
     /// Where the host reads what the device tells, and whether frames differ.
-    told: PinnedBlock,
+    told: Arc<PinnedBlock>,
     differs: PinnedBlock,
     /// The frame that is made, and where it arrives on the host.
     made: Buffer,
@@ -163,7 +170,7 @@ impl OpenClDenoiser {
             staging: (0..UPLOADS).map(|_| staged(layout.bytes)).collect::<Result<_, _>>()?,
             found: staged(found_bytes)?,
             noise: staged(size_of::<BlockNoise>() * layout.grid.blocks())?,
-            told: host(kernels.told_layout.bytes())?,
+            told: Arc::new(host(kernels.told_layout.bytes())?),
             differs: host(size_of::<u32>())?,
             made: device.buffer(context, "a frame without noise", layout.bytes)?,
             made_on_host: host(layout.bytes)?,
@@ -173,17 +180,17 @@ impl OpenClDenoiser {
             work,
             download,
         };
+        let told = (&objects.told, &objects.kernels.told_layout);
+        let follower = NoiseFollower::new(context, format, layout.grid.blocks(), told, threads)?;
         Ok(Self {
             name: device.name.clone(),
             launching: None,
             format: format.clone(),
             layout: layout.clone(),
-            threads: threads::pool(threads)?,
             references,
-            noise: NoiseMap::new(format.size, format.samples.depth())?,
+            follower,
             is_spatial: true,
-            memory: NoiseMemory::new(format.size, format.samplings.len() > 1)?,
-            history: NoiseHistory::default(),
+            ahead: None,
             next: 0,
             copied: None,
             compared: 0,
@@ -317,44 +324,76 @@ impl OpenClDenoiser {
         planes.iter().map(|plane| self.context.plane_of(plane)).collect()
     }
 
-    /// Begins to measure the frame in slot `frame`, with `references`, of which those with numbers in `beside` tell its noise.
-    /// Waits until the device has told of it.
+    /// Begins to measure the frame in slot `frame`, with `references`, and to follow its noise.
     fn begin_measure(
         &mut self,
         frame: LumaSlot,
         references: &[ReferenceFrame<'_>],
-        beside: &[usize],
-    ) -> launcher::Result<()> {
-        let (allowed, watch) = (self.allowed(), self.context.watch());
-        let begun = Instant::now();
-        let DenoiserObjects { kernels, frames, found, told, work, download, .. } = &mut *self.objects;
-        let bytes = size_of::<[i32; 2]>() * self.layout.found.blocks() * references.len();
-        if bytes > 0 {
-            // SAFETY: the device has read what was there before, and waits for its queues before it drops the memory.
-            unsafe { found.begin_write(work, &kernels.found, bytes)? };
-        }
-        let of = |slot: LumaSlot| &frames[slot.0];
-        let others: Vec<_> = references.iter().map(|reference| of(reference.frame.slot)).collect();
-        let used: Vec<_> = others.iter().copied().chain([of(frame)]).collect();
-        let loaded: Vec<_> = used.iter().filter_map(|frame| frame.loaded.as_ref()).collect();
-        work.barrier(&loaded)?;
-        let others: Vec<_> = others.iter().map(|other| &other.device).collect();
-        kernels.measure(work, &of(frame).device, &others, beside)?;
+    ) -> Result<Ahead, DenoisingError> {
+        self.follower.note();
+        self.stage_vectors(references)?;
+        self.queue_measure(frame, references).map_err(|error| self.failed(error))
+    }
+
+    fn queue_measure(
+        &mut self,
+        frame: LumaSlot,
+        references: &[ReferenceFrame<'_>],
+    ) -> launcher::Result<Ahead> {
+        let (allowed, level) = (self.allowed(), self.follower.level());
+        let beside = beside(references);
+        let numbers: Vec<_> = beside.iter().map(|beside| beside.reference).collect();
+        self.begin_upload(frame, references)?;
+        let DenoiserObjects { kernels, frames, told, work, download, .. } = &mut *self.objects;
+        let device = &frames[frame.0].device;
+        let others: Vec<_> =
+            references.iter().map(|reference| &frames[reference.frame.slot.0].device).collect();
+        kernels.measure(work, device, &others, &numbers)?;
         let measured = work.marker()?;
         work.flush()?;
         // SAFETY: the host's block has as many bytes. It lives as long as the device, which waits for its queues, and it is not
         // read before the event is done.
         let read = unsafe { download.begin_read(&kernels.told, told.target(), told.bytes(), &measured)? };
         download.flush()?;
-        kernels.measure_others(work, &of(frame).device, &others, beside)?;
+        kernels.measure_others(work, device, &others, 0, &numbers)?;
         work.flush()?;
-        watch.wait(&read, allowed)?;
-        loaded.into_iter().try_for_each(Event::check)?;
-        found.read.iter().try_for_each(Event::check)?;
-        if std::mem::replace(&mut self.has_measured, true) {
-            self.pace.count(1.0, begun.elapsed());
+        self.follower.start(read, allowed, beside.clone());
+        let references =
+            references.iter().map(|reference| (reference.frame.slot, reference.offset)).collect();
+        Ok(Ahead { frame, references, beside, level })
+    }
+
+    /// Waits until the noise of the frame that `ahead` began to measure is followed, and queues its comparison with those of
+    /// `references` that have come since.
+    fn finish_measure(&mut self, ahead: Ahead, references: &[ReferenceFrame<'_>]) -> launcher::Result<()> {
+        self.follower.finish()?;
+        if references.len() > ahead.references.len() {
+            self.begin_upload(ahead.frame, references)?;
+            let numbers: Vec<_> = ahead.beside.iter().map(|beside| beside.reference).collect();
+            let DenoiserObjects { kernels, frames, work, .. } = &mut *self.objects;
+            let others: Vec<_> =
+                references.iter().map(|reference| &frames[reference.frame.slot.0].device).collect();
+            let device = &frames[ahead.frame.0].device;
+            kernels.measure_others(work, device, &others, ahead.references.len(), &numbers)?;
         }
-        Ok(())
+        let DenoiserObjects { frames, found, .. } = &*self.objects;
+        let slots = references.iter().map(|reference| reference.frame.slot).chain([ahead.frame]);
+        slots.filter_map(|slot| frames[slot.0].loaded.as_ref()).try_for_each(Event::check)?;
+        found.read.iter().try_for_each(Event::check)
+    }
+
+    /// Queues the upload of the vectors of `references`, and lets what is queued then wait until they and the frame in slot `frame` are
+    /// loaded.
+    fn begin_upload(&mut self, frame: LumaSlot, references: &[ReferenceFrame<'_>]) -> launcher::Result<()> {
+        let DenoiserObjects { kernels, frames, found, work, .. } = &mut *self.objects;
+        let bytes = size_of::<[i32; 2]>() * self.layout.found.blocks() * references.len();
+        if bytes > 0 {
+            // SAFETY: the device has read what was there before, and waits for its queues before it drops the memory.
+            unsafe { found.begin_write(work, &kernels.found, bytes)? };
+        }
+        let slots = references.iter().map(|reference| reference.frame.slot).chain([frame]);
+        let loaded: Vec<_> = slots.filter_map(|slot| frames[slot.0].loaded.as_ref()).collect();
+        work.barrier(&loaded).map(drop)
     }
 
     /// Writes the vectors of `references` to where they are uploaded from.
@@ -372,25 +411,25 @@ impl OpenClDenoiser {
         Ok(())
     }
 
-    /// Follows the noise to the frame that the device has told of.
-    fn follow(&mut self, references: &[ReferenceFrame<'_>], beside: &[usize]) {
-        let Self { objects, noise, memory, threads, layout, .. } = self;
-        // SAFETY: the device has written it, and writes it again for the next frame alone.
-        let bytes = unsafe { objects.told.as_slice() };
-        let told = DeviceTold { bytes, layout: &objects.kernels.told_layout };
-        let evidence = beside.iter().enumerate().map(|(number, &reference)| {
-            let (luma, chroma) = told.errors(number);
-            let changed = told.of_other_light()[reference] as usize;
-            Evidence {
-                is_previous: references[reference].offset < 0,
-                flickers: flickers(changed, layout.grid.blocks()),
-                luma,
-                chroma,
-            }
-        });
-        let evidence: Vec<_> = evidence.collect();
-        // One call from this thread: handing work over takes time.
-        threads.install(|| noise.follow(told.luma(), told.chroma(), &evidence, memory));
+    /// What the device has begun to measure of the frame in slot `frame`, if it is of use with these `references`.
+    fn take_ahead(&mut self, frame: LumaSlot, references: &[ReferenceFrame<'_>]) -> Option<Ahead> {
+        let ahead = self.ahead.take()?;
+        let known = references.iter().map(|reference| (reference.frame.slot, reference.offset));
+        let is_of_use = ahead.frame == frame
+            && ahead.level == self.follower.level()
+            && ahead.beside == beside(references)
+            && known.take(ahead.references.len()).eq(ahead.references.iter().copied());
+        if !is_of_use {
+            self.follower.go_back();
+        }
+        is_of_use.then_some(ahead)
+    }
+
+    /// Forgets what the device has begun to measure.
+    fn discard_ahead(&mut self) {
+        if self.ahead.take().is_some() {
+            self.follower.go_back();
+        }
     }
 
     /// Queues the means of the frame that was measured.
@@ -401,18 +440,19 @@ impl OpenClDenoiser {
         strength: Strength,
     ) -> launcher::Result<()> {
         let (allowed, watch) = (self.allowed(), self.context.watch());
+        let has_chroma = self.follower.noise().has_chroma();
         let DenoiserObjects { kernels, frames, noise, made, work, .. } = &mut *self.objects;
         noise.wait(watch, allowed)?;
         // SAFETY: the device has read what was there before, and waits for its queues before it drops the memory.
         unsafe {
             let bytes = noise.bytes();
-            bytes.copy_from_slice(bytemuck::cast_slice(self.noise.blocks()));
+            bytes.copy_from_slice(bytemuck::cast_slice(self.follower.noise().blocks()));
             noise.begin_write(work, &kernels.noise, bytes.len())?;
         }
         let others: Vec<_> =
             references.iter().map(|reference| &frames[reference.frame.slot.0].device).collect();
         let device = &frames[frame.0].device;
-        kernels.weigh(work, device, &others, (strength.0, self.is_spatial, self.noise.has_chroma()))?;
+        kernels.weigh(work, device, &others, (strength.0, self.is_spatial, has_chroma))?;
         kernels.average(work, device, &others, made)?;
         let done = work.marker()?;
         work.flush()?;
@@ -526,16 +566,27 @@ impl FrameDenoiser for OpenClDenoiser {
     }
 
     fn restart(&mut self) {
-        self.noise.restart();
+        self.ahead = None;
+        self.follower.restart();
         self.copied = None;
     }
 
     fn set_noise_level(&mut self, level: NoiseLevel) {
-        self.noise.set_level(level);
+        self.follower.set_level(level);
     }
 
     fn set_spatial(&mut self, is_spatial: bool) {
         self.is_spatial = is_spatial;
+    }
+
+    fn looks_ahead(&self) -> bool {
+        true
+    }
+
+    fn look_ahead(&mut self, frame: LoadedFrame<'_>, references: &[ReferenceFrame<'_>]) {
+        self.discard_ahead();
+        // If it fails, it fails again when the frame is measured.
+        self.ahead = self.begin_measure(frame.slot, references).ok();
     }
 
     fn measure(
@@ -547,20 +598,27 @@ impl FrameDenoiser for OpenClDenoiser {
         assert!(references.len() <= self.references, "{} of {} frames", references.len(), self.references);
         self.format.check_frames(frame.planes)?;
         references.iter().try_for_each(|reference| self.format.check_frames(reference.frame.planes))?;
-        self.noise.note(&mut self.history);
-        self.stage_vectors(references)?;
+        let ahead = self.take_ahead(frame.slot, references);
         let stays_on_device = self.objects.frames[frame.slot.0].is_of_device;
         self.measured = Measured { stays_on_device, ..Measured::default() };
-        let is_beside = |index: &usize| references[*index].offset.abs() == 1;
-        let beside: Vec<_> = (0..references.len()).filter(is_beside).take(BESIDE).collect();
-        let told = self.begin_measure(frame.slot, references, &beside);
-        told.map_err(|error| self.failed(error))?;
-        self.follow(references, &beside);
-        if !references.is_empty() && !self.noise.is_none() && !strength.is_none() {
+        let begun = Instant::now();
+        let was_begun = ahead.is_some();
+        let ahead = match ahead {
+            Some(ahead) => ahead,
+            None => self.begin_measure(frame.slot, references)?,
+        };
+        if ahead.references.len() < references.len() {
+            self.stage_vectors(references)?;
+        }
+        self.finish_measure(ahead, references).map_err(|error| self.failed(error))?;
+        if !was_begun && std::mem::replace(&mut self.has_measured, true) {
+            self.pace.count(1.0, begun.elapsed());
+        }
+        if !references.is_empty() && !self.follower.noise().is_none() && !strength.is_none() {
             let begun = self.begin_average(frame.slot, references, strength);
             begun.map_err(|error| self.failed(error))?;
         }
-        Ok(&self.noise)
+        Ok(self.follower.noise())
     }
 
     fn write_plane(
@@ -596,13 +654,20 @@ impl FrameDenoiser for OpenClDenoiser {
         copied.map(|()| true).map_err(|error| self.failed(error))
     }
 
-    fn noise_to_go_on(&self, is_measured_again: bool) -> Option<NoiseMap> {
-        let mut noise = self.noise.clone();
+    fn noise_to_go_on(&mut self, is_measured_again: bool) -> Option<NoiseMap> {
+        self.discard_ahead();
         if is_measured_again {
-            noise.go_back(&self.history);
+            self.follower.go_back();
         }
-        Some(noise)
+        Some(self.follower.noise().clone())
     }
+}
+
+/// Those of `references` that tell the noise of the frame, as they are beside it.
+fn beside(references: &[ReferenceFrame<'_>]) -> Vec<Beside> {
+    let beside = references.iter().enumerate().filter(|(_, reference)| reference.offset.abs() == 1);
+    let beside = beside.map(|(number, found)| Beside { reference: number, is_previous: found.offset < 0 });
+    beside.take(BESIDE).collect()
 }
 
 #[cfg(test)]

@@ -175,7 +175,7 @@ pub(super) struct DenoisingKernels {
     /// The noise of the blocks.
     pub(super) noise: Buffer,
     pub(super) told: Buffer,
-    pub(super) told_layout: ToldLayout,
+    pub(super) told_layout: Arc<ToldLayout>,
     layout: Arc<InterpolationLayout>,
 }
 
@@ -228,7 +228,7 @@ impl DenoisingKernels {
             })
         });
         let cells = (layout.grid.columns + 1) * (layout.grid.rows + 1);
-        let told_layout = ToldLayout::new(blocks, !of_chroma.is_empty());
+        let told_layout = Arc::new(ToldLayout::new(blocks, !of_chroma.is_empty()));
         Ok(Self {
             compare_frames: grouped(&luma, c"compare_frames")?,
             make_points: grouped(&luma, c"make_points")?,
@@ -347,15 +347,16 @@ impl DenoisingKernels {
         Ok(())
     }
 
-    /// Queues the errors from those of `others` that are not `beside` it.
+    /// Queues the errors from those of `others`, from number `first` on, that are not `beside` it.
     pub(super) fn measure_others(
         &mut self,
         queue: &Queue,
         frame: &FrameOnDevice,
         others: &[&FrameOnDevice],
+        first: usize,
         beside: &[usize],
     ) -> launcher::Result<()> {
-        for reference in (0..others.len()).filter(|reference| !beside.contains(reference)) {
+        for reference in (first..others.len()).filter(|reference| !beside.contains(reference)) {
             let comparison = FrameComparison { reference: reference as i32, ..FrameComparison::default() };
             self.compare_luma(queue, frame, others, comparison)?;
         }

@@ -2,6 +2,7 @@
 
 mod denoiser;
 mod denoising;
+mod follower;
 mod groups;
 mod kernel_file;
 mod kernels;

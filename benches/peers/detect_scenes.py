@@ -1,0 +1,794 @@
+"""Scenes for detectors of motion: frames made of real pictures, and where something moves in them.
+
+A scene is the same in each run: what is random in it comes of its name. `frames()` makes its frames one by one, each an
+array of height * 3 / 2 x width bytes (I420), and `truth(n)` says what moves in frame n. What is given in samples at
+640 x 360 (camera, rain, leaves) is scaled with the height of the frame; objects are not.
+"""
+
+import zlib
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import cos, floor, pi, sin
+
+import av
+import cv2
+import numpy
+
+from common import PeersError
+
+RATE = 25
+# Frames before the first object, in which a detector learns the scene.
+QUIET = 75
+# Pictures under the folder `shared`, the first frame of each.
+PICTURES = {
+    "street": "clips/street_1080p25_54f.264",
+    "city": "clips/city_704x576_10f.mkv",
+    "flower": "clips/flower_720p30_300f.264",
+    "people": "clips/pan_solvay_1080p_40f.mkv",
+    "toys": "flow/RubberWhale/frame10.png",
+    "towers": "flow/Urban2/frame10.png",
+    "yard": "flow/sintel/frame_0001.png",
+    "paper": "flow/Venus/frame10.png",
+}
+SIZES, SPEEDS, CONTRASTS = (8, 16, 32, 64, 200), (0.25, 1, 4, 10, 40), (8, 16, 32, 64)
+
+
+class Pictures:
+    """Decodes the pictures, and keeps them at the sizes asked for."""
+
+    def __init__(self, folder):
+        self.folder, self.kept = folder, {}
+
+    def planes(self, name, width, height):
+        """Luma and chroma of the middle of a picture, as it fills a frame of that size."""
+        key = name, width, height
+        if key not in self.kept:
+            color = self.color(name)
+            rows, columns = color.shape[:2]
+            scale = max(width / columns, height / rows)
+            # Areas are averaged where the picture gets smaller, so that its noise and aliases go.
+            method = cv2.INTER_AREA if scale < 1 else cv2.INTER_CUBIC
+            size = max(width, round(columns * scale)), max(height, round(rows * scale))
+            color = cv2.resize(color, size, interpolation=method)
+            x, y = (size[0] - width) // 2, (size[1] - height) // 2
+            i420 = cv2.cvtColor(numpy.ascontiguousarray(color[y : y + height, x : x + width]), cv2.COLOR_BGR2YUV_I420)
+            self.kept[key] = [plane.astype(numpy.float32) for plane in split(i420)]
+        return self.kept[key]
+
+    def color(self, name):
+        path = self.folder / PICTURES[name]
+        try:
+            with av.open(str(path)) as container:
+                return next(container.decode(video=0)).to_ndarray(format="bgr24")
+        except (OSError, av.AVError, StopIteration) as error:
+            raise PeersError(f"cannot read a picture from {path} ({error}): name the folder of the clips with --shared") from error
+
+
+def split(i420):
+    """The three planes of a frame."""
+    height, width = i420.shape[0] * 2 // 3, i420.shape[1]
+    flat, luma, chroma = i420.reshape(-1), height * width, height * width // 4
+    half = height // 2, width // 2
+    return [
+        flat[:luma].reshape(height, width),
+        flat[luma : luma + chroma].reshape(half),
+        flat[luma + chroma :].reshape(half),
+    ]
+
+
+def joined(planes):
+    """A frame of three planes of floats."""
+    flat = numpy.concatenate([plane.reshape(-1) for plane in planes])
+    numpy.clip(numpy.rint(flat, out=flat), 0, 255, out=flat)
+    height, width = planes[0].shape
+    return flat.astype(numpy.uint8).reshape(height * 3 // 2, width)
+
+
+# Cameras: how far the frame's middle is from the picture's, in samples at 640 x 360, the zoom, and the angle in radians.
+
+
+def triangle(position):
+    """Goes from -1 to 1 and back while `position` grows by one."""
+    position %= 1
+    return 4 * abs(position - 0.5) - 1
+
+
+def with_rests(n, moving, resting):
+    """The position on a way with as many frames of moving and resting in turn."""
+    turns, rest = divmod(n, moving + resting)
+    return turns + min(rest / moving, 1)
+
+
+def shake(amplitude):
+    """A hand's: some sines whose periods have no common multiple."""
+
+    def path(n):
+        t = n / RATE
+        x = sin(2 * pi * 1.3 * t) + 0.6 * sin(2 * pi * 3.1 * t + 1) + 0.3 * sin(2 * pi * 7.7 * t + 2)
+        y = sin(2 * pi * 1.7 * t + 3) + 0.6 * sin(2 * pi * 2.9 * t + 4) + 0.3 * sin(2 * pi * 6.1 * t + 5)
+        return amplitude * x, amplitude * y, 1, 0.0007 * amplitude * sin(2 * pi * 1.1 * t)
+
+    return path
+
+
+CAMERAS = {
+    "pan slow": lambda n: (60 * triangle(n / 480), 0, 1, 0),
+    "pan fast": lambda n: (60 * triangle(with_rests(n, 20, 30) / 2), 0, 1, 0),
+    "tilt": lambda n: (0, 34 * triangle(with_rests(n, 60, 40) / 2), 1, 0),
+    "zoom": lambda n: (0, 0, 1.25 + 0.25 * triangle(with_rests(n, 75, 50) / 2), 0),
+    "rotation": lambda n: (0, 0, 1.1, 0.08 * triangle(n / 200)),
+    "shake small": shake(0.15),
+    "shake hand": shake(1.5),
+    "pan with shake": lambda n: tuple(a + b for a, b in zip(CAMERAS["pan slow"](n), (*shake(1.0)(n)[:2], 0, 0))),
+}
+
+
+def camera_matrix(path, n, unit, frame, world):
+    """From samples of the frame to those of the picture (2 x 3)."""
+    x, y, zoom, angle = path(n) if path else (0, 0, 1, 0)
+    turn = numpy.array([[cos(angle), -sin(angle)], [sin(angle), cos(angle)]]) / zoom
+    middle = (numpy.array(frame) - 1) / 2
+    place = (numpy.array(world) - 1) / 2 + unit * numpy.array([x, y])
+    return numpy.column_stack([turn, place - turn @ middle])
+
+
+def for_chroma(matrix):
+    """The same map for planes of half the width and height, whose samples lie between two of luma."""
+    turn, shift = matrix[:, :2], matrix[:, 2]
+    return numpy.column_stack([turn, (turn @ [0.5, 0.5] + shift - 0.5) / 2])
+
+
+def warped(plane, matrix, size):
+    flags = cv2.INTER_CUBIC | cv2.WARP_INVERSE_MAP
+    return cv2.warpAffine(plane, matrix, size, flags=flags, borderMode=cv2.BORDER_REPLICATE)
+
+
+# Effects: each is made for a scene, and then changes the planes of frame after frame.
+
+
+def steady(curve):
+    """Light for the whole frame: `curve(n)` is the gain, the offset and the share of chroma."""
+
+    def make(scene, random):
+        def change(n, planes):
+            gain, offset, chroma = curve(n)
+            return [planes[0] * gain + offset, *((plane - 128) * chroma + 128 for plane in planes[1:])]
+
+        return change
+
+    return make
+
+
+def lamp(n):
+    """On for ten seconds, off for ten; a tube that needs a few frames."""
+    since = n % 500
+    share = min(since / 3, 1) if since < 250 else max(1 - (since - 250) / 2, 0)
+    return 0.55 + 0.45 * share, 0, 0.6 + 0.4 * share
+
+
+def dawn(n):
+    share = (1 + triangle(n / 3000 + 0.5)) / 2
+    return 0.3 + 0.7 * share, 4 * (1 - share), 0.3 + 0.7 * share
+
+
+def pumping(n):
+    """An automatic exposure that swings and goes in steps."""
+    t = n / RATE
+    return 2 ** (round(8 * 0.4 * sin(2 * pi * t / 3.1)) / 8 + 0.1 * sin(2 * pi * t / 11)), 0, 1
+
+
+def spot(scene, x, y, radius):
+    """A light's cone: one in its middle, falling to zero."""
+    rows, columns = numpy.indices((scene.height, scene.width), numpy.float32)
+    return numpy.exp(-((columns - x) ** 2 + ((rows - y) * 1.3) ** 2) / (2 * radius**2))
+
+
+def local_lamp(scene, random):
+    """A lamp that lights a part of the scene, on and off each eight seconds."""
+    cone = spot(scene, 0.35 * scene.width, 0.4 * scene.height, 0.22 * scene.width)
+
+    def change(n, planes):
+        share = min(n % 400 / 2, 1) if n % 400 < 200 else 0
+        return [planes[0] * (0.6 + 0.7 * share * cone), *planes[1:]]
+
+    return change
+
+
+def headlights(scene, random):
+    """At night, each eight seconds a pair of cones sweeps over the scene in two."""
+
+    def change(n, planes):
+        luma, at = planes[0] * 0.4, n % 200
+        if at < 50:
+            x, y = (1.4 * at / 50 - 0.2) * scene.width, 0.6 * scene.height
+            gap, radius = 0.06 * scene.width, 0.07 * scene.width
+            cone = spot(scene, x - gap, y, radius) + spot(scene, x + gap, y, radius)
+            luma += (0.7 * planes[0] + 15) * cone
+        return [luma, *((plane - 128) * 0.4 + 128 for plane in planes[1:])]
+
+    return change
+
+
+def lightning(scene, random):
+    flashes = {}
+
+    def change(n, planes):
+        if n % 125 == 60:
+            length = random.integers(2, 7)
+            flashes.update({n + i: random.uniform(0, 1.8) for i in range(length)})
+        gain = 0.45 + flashes.pop(n, 0)
+        return [planes[0] * gain + 12 * max(gain - 0.45, 0), *((plane - 128) * 0.5 + 128 for plane in planes[1:])]
+
+    return change
+
+
+def infrared(scene, random):
+    """Each ten seconds the camera goes to infrared or back. Leaves and cloth are bright in infrared; the lamp is the camera's.
+    Two frames are dark as the filter moves, then the exposure needs a second."""
+    cone = spot(scene, scene.width / 2, scene.height / 2, 0.45 * scene.width)
+
+    def change(n, planes):
+        turns, since = divmod(n, 250)
+        settling = 2 ** (-0.8 * numpy.exp(-since / 8)) if n >= 250 else 1
+        if n >= 250 and since < 2:
+            settling = 0.15
+        luma, blue, red = planes
+        if turns % 2 == 0:
+            return [0.8 * luma * settling, (blue - 128) * 0.8 + 128, (red - 128) * 0.8 + 128]
+        size = scene.width, scene.height
+        material = cv2.resize(0.9 * (red - 128) - 0.6 * (blue - 128), size)
+        seen = numpy.clip(luma + material, 0, 255) / 255
+        gray = numpy.full_like(blue, 128)
+        return [220 * seen**0.7 * (0.45 + 0.55 * cone) * settling + 8, gray, gray]
+
+    return change
+
+
+def clouds(scene, random):
+    """Soft shadows that drift."""
+    height, width = scene.height, scene.width
+    wide = 3 * width
+    blur = cv2.GaussianBlur(random.standard_normal((height // 4, wide // 4)).astype(numpy.float32), (0, 0), width / 32)
+    blur = cv2.resize((blur - blur.min()) / (blur.max() - blur.min()), (wide, height))
+    shades = 1 - 0.5 * numpy.clip(3 * blur - 1, 0, 1)
+
+    def change(n, planes):
+        x = round((1 + triangle(n / 6000)) * width * 0.999)
+        return [planes[0] * shades[:, x : x + width], *planes[1:]]
+
+    return change
+
+
+def flicker(hertz, depth):
+    """Lamps at the mains, seen by a rolling shutter: `hertz` is twice the mains' frequency."""
+
+    def make(scene, random):
+        def change(n, planes):
+            rows = numpy.arange(scene.height, dtype=numpy.float32) / scene.height
+            phase = 2 * pi * hertz * (n + 0.7 * rows) / RATE
+            return [planes[0] * (1 + depth * numpy.sin(phase))[:, None], *planes[1:]]
+
+        return change
+
+    return make
+
+
+def leaves(amplitude):
+    """Foliage that sways in gusts: a part of the frame, each branch in its own phase."""
+
+    def make(scene, random):
+        height, width, unit = scene.height, scene.width, scene.unit
+        y, x = numpy.indices((height, width), numpy.float32)
+        inside = (((x - 0.55 * width) / (0.24 * width)) ** 2 + ((y - 0.42 * height) / (0.42 * height)) ** 2) < 1
+        weight = cv2.GaussianBlur(inside.astype(numpy.float32), (0, 0), 8 * unit) * amplitude * unit
+        shape = height // 8, width // 8
+        waves = []
+        for _ in range(2):
+            phase = cv2.GaussianBlur(random.standard_normal(shape).astype(numpy.float32), (0, 0), 3)
+            phase = cv2.resize(phase / phase.std() * 2.5, (width, height), interpolation=cv2.INTER_CUBIC)
+            waves.append((numpy.sin(phase), numpy.cos(phase)))
+
+        def sway(wave, t, hertz):
+            sine, cosine = wave
+            return sine * cos(2 * pi * hertz * t) + cosine * sin(2 * pi * hertz * t)
+
+        def change(n, planes):
+            t = n / RATE
+            gust = weight * (0.6 + 0.4 * sin(2 * pi * t / 9.7))
+            to_x = x + gust * sway(waves[0], t, 0.9)
+            to_y = y + 0.5 * gust * sway(waves[1], t, 1.3)
+            luma = cv2.remap(planes[0], to_x, to_y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+            half = to_x[::2, ::2] / 2, to_y[::2, ::2] / 2
+            return [luma, *(cv2.remap(p, *half, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE) for p in planes[1:])]
+
+        return change
+
+    return make
+
+
+def rain(drops):
+    """Streaks at other places in each frame, as drops fall farther than they are long."""
+
+    def make(scene, random):
+        def change(n, planes):
+            layer = numpy.zeros((scene.height, scene.width), numpy.float32)
+            count = random.poisson(drops)
+            places = random.uniform(0, 1, (count, 2)) * (scene.width, scene.height)
+            lengths, lights = random.uniform(6, 22, count) * scene.unit, random.uniform(10, 60, count)
+            for (left, top), length, light in zip(places, lengths, lights):
+                end = round(left + 0.12 * length), round(top + length)
+                cv2.line(layer, (round(left), round(top)), end, float(light), max(1, round(scene.unit * light / 50)))
+            return [planes[0] + cv2.GaussianBlur(layer, (0, 0), 0.6), *planes[1:]]
+
+        return change
+
+    return make
+
+
+def snow(flakes):
+    """Flakes that fall with a drift, each seen for many frames."""
+
+    def make(scene, random):
+        size = numpy.array([scene.width, scene.height])
+        place = random.uniform(0, 1, (flakes, 2)) * size
+        speed = random.uniform((-1, 2), (2, 7), (flakes, 2)) * scene.unit
+        radius = random.uniform(0.5, 2.2, flakes) * scene.unit
+
+        def change(n, planes):
+            nonlocal place
+            place = (place + speed + random.normal(0, 0.6, place.shape) * scene.unit) % size
+            layer = numpy.zeros((scene.height, scene.width), numpy.float32)
+            for (x, y), r in zip(place, radius):
+                # Sixteenths of a sample.
+                cv2.circle(layer, (int(16 * x), int(16 * y)), int(16 * r), 1.0, -1, cv2.LINE_AA, 4)
+            share = cv2.GaussianBlur(layer, (0, 0), 0.7) * 0.7
+            return [planes[0] * (1 - share) + 235 * share, *planes[1:]]
+
+        return change
+
+    return make
+
+
+def breathing(scene, random):
+    """An autofocus that hunts each six seconds: the picture grows by up to a hundredth, and is blurred."""
+    size = scene.width, scene.height
+
+    def change(n, planes):
+        t = n / RATE % 6
+        if t > 1.6:
+            return planes
+        swing = sin(pi * t / 1.6) ** 2
+        matrix = camera_matrix(lambda _: (0, 0, 1 + 0.01 * swing, 0), n, scene.unit, size, size)
+        luma = warped(planes[0], matrix, size)
+        if swing > 0.02:
+            luma = cv2.GaussianBlur(luma, (0, 0), 0.3 + 1.7 * scene.unit * swing)
+        half = scene.width // 2, scene.height // 2
+        return [luma, *(warped(plane, for_chroma(matrix), half) for plane in planes[1:])]
+
+    return change
+
+
+def sensor(sigma):
+    """White noise, of half the deviation in chroma."""
+
+    def make(scene, random):
+        # What is added is a stretch at a random place of much noise: it does not come again at the same place in a lifetime.
+        luma = scene.width * scene.height
+        much = random.standard_normal(9 * luma, numpy.float32) * numpy.float32(sigma)
+
+        def change(n, planes):
+            made = []
+            for plane, share in zip(planes, (1, 0.5, 0.5)):
+                at = random.integers(0, len(much) - plane.size)
+                made.append(plane + numpy.float32(share) * much[at : at + plane.size].reshape(plane.shape))
+            return made
+
+        return change
+
+    return make
+
+
+def encoded(frames, width, height, options):
+    """What a decoder shows of the frames, one for one."""
+    encoder = av.CodecContext.create("libx264", "w")
+    encoder.width, encoder.height, encoder.pix_fmt = width, height, "yuv420p"
+    encoder.framerate, encoder.time_base = Fraction(RATE), Fraction(1, RATE)
+    encoder.options = {"preset": "veryfast", "tune": "zerolatency", "threads": "1", **options}
+    decoder = av.CodecContext.create("h264", "r")
+    decoder.options = {"threads": "1"}
+    decoder.thread_type = "NONE"
+    for index, samples in enumerate(frames):
+        frame = av.VideoFrame.from_ndarray(numpy.ascontiguousarray(samples), format="yuv420p")
+        frame.pts, frame.time_base = index, Fraction(1, RATE)
+        for packet in encoder.encode(frame):
+            for shown in decoder.decode(packet):
+                yield shown.to_ndarray(format="yuv420p")
+    for shown in decoder.decode(None):
+        yield shown.to_ndarray(format="yuv420p")
+
+
+# Objects
+
+
+@dataclass
+class Object:
+    """A square that moves in the scene. `place(n)` is its middle in samples of the scene's picture, or None where it is not
+    there; `moves(n)` whether it moves in that frame."""
+
+    size: int
+    speed: float
+    contrast: int
+    texture: str
+    place: callable
+    moves: callable
+    # Set when it is drawn first: premultiplied planes and their alphas.
+    patch: list = None
+    # The mean difference to what it hides, over its way.
+    measured_contrast: float = 0.0
+
+
+@dataclass
+class Box:
+    """Where an object is in a frame. What rests, or is mostly outside of the frame, need not be found, but may be."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    index: int
+    wanted: bool
+
+
+def crossing(start, begin, velocity, frames):
+    """A way of `frames` frames from `start`, from frame `begin` on; and when it moves."""
+    start, velocity = numpy.array(start, float), numpy.array(velocity, float)
+
+    def place(n):
+        return start + velocity * (n - begin) if begin <= n < begin + frames else None
+
+    return place, lambda n: begin <= n < begin + frames
+
+
+def from_rest(start, begin, velocity, frames):
+    """At rest until frame `begin`, and again after `frames` frames."""
+    start, velocity = numpy.array(start, float), numpy.array(velocity, float)
+    return (lambda n: start + velocity * min(max(n - begin, 0), frames)), (lambda n: begin < n <= begin + frames)
+
+
+@dataclass
+class Scene:
+    """The frames of one scene, and what moves in it."""
+
+    name: str
+    picture: str
+    width: int
+    height: int
+    count: int
+    pictures: Pictures
+    effects: tuple = ()
+    camera: callable = None
+    codec: dict = None
+    objects: list = field(default_factory=list)
+    noise: float = 0
+
+    @property
+    def unit(self):
+        return self.height / 360
+
+    @property
+    def world(self):
+        """The size of the picture: larger than the frame where the camera moves."""
+        share = 1.25 if self.camera else 1
+        return round(self.width * share / 2) * 2, round(self.height * share / 2) * 2
+
+    def matrix(self, n):
+        return camera_matrix(self.camera, n, self.unit, (self.width, self.height), self.world)
+
+    def frames(self):
+        made = (joined(planes) for planes in self.all_planes())
+        return encoded(made, self.width, self.height, self.codec) if self.codec else made
+
+    def all_planes(self):
+        random = numpy.random.default_rng(zlib.crc32(self.name.encode()))
+        world = self.pictures.planes(self.picture, *self.world)
+        effects = [make(self, random) for make in self.effects]
+        if self.noise:
+            effects.append(sensor(self.noise)(self, random))
+        for thing in self.objects:
+            self.paint(thing, world, random)
+        for n in range(self.count):
+            matrix = self.matrix(n)
+            if self.camera:
+                sizes = (self.width, self.height), *((self.width // 2, self.height // 2),) * 2
+                matrices = matrix, for_chroma(matrix), for_chroma(matrix)
+                planes = [warped(*each) for each in zip(world, matrices, sizes)]
+            elif any(thing.place(n) is not None for thing in self.objects):
+                planes = [plane.copy() for plane in world]
+            else:
+                planes = world
+            for thing in self.objects:
+                if (place := thing.place(n)) is not None:
+                    self.draw(planes, thing, matrix, place)
+            for change in effects:
+                planes = change(n, planes)
+            yield planes
+
+    def paint(self, thing, world, random):
+        """Makes the object's samples: the mean of what it hides on its way, and its contrast and texture."""
+        size = thing.size
+        hidden = [cut for n in range(0, self.count, 4) if (cut := self.hidden(world[0], thing, n)) is not None]
+        mean = numpy.mean([cut.mean() for cut in hidden]) if hidden else 128
+        sign = 1 if mean + thing.contrast < 235 and (mean - thing.contrast < 20 or random.integers(2)) else -1
+        luma = numpy.full((size, size), mean + sign * thing.contrast, numpy.float32)
+        if thing.texture == "textured":
+            name = ("yard", "toys", "paper")[random.integers(3)]
+            luma += self.texture(name, size, random) * thing.contrast / 2
+        chroma = [numpy.full((size // 2, size // 2), 128 + way * thing.contrast / 2, numpy.float32) for way in (sign, -sign)]
+        thing.measured_contrast = numpy.mean([abs(cut - luma.mean()).mean() for cut in hidden]) if hidden else 0
+        thing.patch = [self.patch(plane) for plane in (luma, *chroma)]
+
+    def texture(self, name, size, random):
+        """A part of a picture with a mean of zero and a deviation of one, at most three from zero."""
+        picture = self.pictures.planes(name, 480, 360)[0]
+        side = max(48, min(size, 200))
+        for _ in range(20):
+            x, y = random.integers(0, 480 - side), random.integers(0, 360 - side)
+            part = cv2.resize(picture[y : y + side, x : x + side], (size, size), interpolation=cv2.INTER_AREA)
+            if part.std() > 12:
+                break
+        part = (part - part.mean()) / max(part.std(), 1)
+        return numpy.clip(part, -3, 3)
+
+    @staticmethod
+    def patch(plane):
+        """The plane times its alpha, and its alpha: round corners, and nothing around it."""
+        side = len(plane)
+        across = numpy.abs((numpy.arange(side) + 0.5) * 2 / side - 1) ** 6
+        alpha = numpy.clip((1.06 - across[:, None] - across[None, :]) * side / 8, 0, 1).astype(numpy.float32)
+        return [numpy.pad(each, 2) for each in (plane * alpha, alpha)]
+
+    def hidden(self, luma, thing, n):
+        """The samples of the picture behind an object."""
+        place = thing.place(n)
+        if place is None:
+            return None
+        left, top = (floor(c - thing.size / 2 + 0.5) for c in place)
+        cut = luma[max(top, 0) : max(top + thing.size, 0), max(left, 0) : max(left + thing.size, 0)]
+        return cut if cut.size else None
+
+    def draw(self, planes, thing, matrix, place):
+        for index, plane in enumerate(planes):
+            to_world, middle = (for_chroma(matrix), (place - 0.5) / 2) if index else (matrix, place)
+            colour, alpha = thing.patch[index]
+            # From the frame to the patch.
+            to_patch = to_world.copy()
+            to_patch[:, 2] += (len(alpha) - 1) / 2 - middle
+            corners = self.corners(to_world, middle, len(alpha) / 2)
+            left, top = numpy.floor(corners.min(axis=0)).astype(int)
+            right, bottom = numpy.ceil(corners.max(axis=0)).astype(int) + 1
+            left, top = max(left, 0), max(top, 0)
+            right, bottom = min(right, plane.shape[1]), min(bottom, plane.shape[0])
+            if left >= right or top >= bottom:
+                continue
+            to_patch[:, 2] += to_patch[:, :2] @ [left, top]
+            size, flags = (int(right - left), int(bottom - top)), cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
+            share = cv2.warpAffine(alpha, to_patch, size, flags=flags)
+            area = plane[top:bottom, left:right]
+            area *= 1 - share
+            area += cv2.warpAffine(colour, to_patch, size, flags=flags)
+
+    @staticmethod
+    def corners(to_world, middle, reach):
+        """The corners of a square of the picture, in the frame."""
+        inverse = cv2.invertAffineTransform(to_world)
+        square = numpy.array([(-1, -1), (1, -1), (1, 1), (-1, 1)]) * reach + middle
+        return square @ inverse[:, :2].T + inverse[:, 2]
+
+    def truth(self, n):
+        """The boxes of the objects in frame n."""
+        boxes, matrix = [], self.matrix(n)
+        for index, thing in enumerate(self.objects):
+            place = thing.place(n)
+            if place is None:
+                continue
+            corners = self.corners(matrix, place, thing.size / 2) + 0.5
+            whole = numpy.prod(corners.max(axis=0) - corners.min(axis=0))
+            low = numpy.clip(corners.min(axis=0), 0, (self.width, self.height))
+            high = numpy.clip(corners.max(axis=0), 0, (self.width, self.height))
+            width, height = high - low
+            if width * height > 0:
+                wanted = bool(thing.moves(n) and width * height >= whole / 2)
+                boxes.append(Box(*low, width, height, index, wanted))
+        return boxes
+
+
+# The lists of scenes
+
+
+def still_scenes(pictures, width, height, seconds):
+    """Nothing moves in them: each alarm is false."""
+    count = seconds * RATE
+    make = lambda name, picture, *effects, **more: Scene(
+        f"still: {name}", picture, width, height, count, pictures, effects, noise=more.pop("noise", 2), **more
+    )
+    yield make("noise 2", "street")
+    yield make("noise 5", "city", noise=5)
+    yield make("noise 10", "toys", noise=10)
+    yield make("noise 10, dark", "towers", noise=10)
+    yield make("x264 crf 35, GOP 25", "street", codec={"crf": "35", "g": "25"})
+    yield make("x264 200 kbit/s, GOP 50", "city", noise=5, codec={"b": "200000", "g": "50", "bufsize": "200000", "maxrate": "200000"})
+    yield make("flicker, 60 Hz mains", "toys", flicker(119.7, 0.06))
+    yield make("flicker, rolling slowly", "people", flicker(100.3, 0.06))
+    yield make("dawn and dusk", "street", steady(dawn))
+    yield make("clouds", "street", clouds)
+    yield make("lamp on and off", "toys", steady(lamp))
+    yield make("lamp, local", "yard", local_lamp)
+    yield make("infrared on and off", "flower", infrared)
+    yield make("infrared on and off, street", "street", infrared)
+    yield make("lightning", "city", lightning)
+    yield make("headlights", "street", headlights)
+    yield make("exposure pumping", "people", steady(pumping))
+    yield make("leaves, 0.4 samples", "flower", leaves(0.4))
+    yield make("leaves, 1.5 samples", "street", leaves(1.5))
+    yield make("leaves, 4 samples", "flower", leaves(4))
+    yield make("rain", "street", rain(60))
+    yield make("rain, heavy", "yard", rain(300))
+    yield make("snow", "city", snow(80))
+    yield make("autofocus breathing", "toys", breathing)
+    yield make("pan, slow", "street", camera=CAMERAS["pan slow"])
+    yield make("pan, fast, with rests", "city", camera=CAMERAS["pan fast"])
+    yield make("tilt", "people", camera=CAMERAS["tilt"])
+    yield make("zoom", "yard", camera=CAMERAS["zoom"])
+    yield make("rotation", "flower", camera=CAMERAS["rotation"])
+    yield make("shaken, 0.15 samples", "street", camera=CAMERAS["shake small"])
+    yield make("shaken by a hand", "toys", camera=CAMERAS["shake hand"])
+    yield make("pan, shaken by a hand", "street", camera=CAMERAS["pan with shake"])
+
+
+def way(scene, size, speed, random, frames=None):
+    """Start, velocity and length of a way: over the whole scene, or of so many frames. Of some ways, the one whose background
+    differs least, so that the contrast is what it is said to be."""
+    luma = scene.pictures.planes(scene.picture, *scene.world)[0]
+    smooth = cv2.blur(luma, (size, size))
+    width, height = scene.world
+    best = None
+    for _ in range(30):
+        to_right = 1 if random.integers(2) else -1
+        steep = random.uniform(-0.25, 0.25)
+        velocity = speed * numpy.array([to_right, steep]) / numpy.hypot(1, steep)
+        if frames:
+            reach = abs(velocity) * frames / 2 + size / 2 + 8 * scene.unit
+            inset = (numpy.array(scene.world) - (scene.width, scene.height)) / 2
+            low, high = inset + reach, numpy.array(scene.world) - inset - reach
+            middle = numpy.array([random.uniform(min(a, b), max(a, b)) for a, b in zip(low, high)])
+            start, length = middle - velocity * frames / 2, frames
+        else:
+            length = int((width + size) / abs(velocity[0])) + 1
+            x = -size / 2 if to_right > 0 else width + size / 2
+            half = abs(velocity[1]) * length / 2 + size / 2
+            low, high = min(half, height / 2), max(height - half, height / 2)
+            start = numpy.array([x, random.uniform(low, high) - velocity[1] * length / 2])
+        places = start + velocity * numpy.linspace(0, length, 24)[:, None]
+        x, y = (numpy.clip(places[:, axis], 0, limit - 1).astype(int) for axis, limit in ((0, width), (1, height)))
+        spread = smooth[y, x].std()
+        if best is None or spread < best[0]:
+            best = spread, start, velocity, length
+    return best[1:]
+
+
+def named(scene):
+    return numpy.random.default_rng(zlib.crc32(scene.name.encode()) ^ 0xFFFF)
+
+
+def fast_scene(pictures, width, height, picture, texture, noise, camera, sizes, contrasts, part):
+    """Objects that cross the scene one after the other, with two seconds between them."""
+    speeds = [speed for speed in SPEEDS if speed > 1]
+    # The pan is slow, so that an object of 4 samples a frame passes the camera.
+    scene = Scene(
+        f"objects: {texture}, noise {noise}, {camera or 'still'}, {width} x {height}{part}", picture, width, height, 0,
+        pictures, camera=CAMERAS.get(camera), noise=noise,
+    )  # fmt: skip
+    random, at = named(scene), QUIET
+    passes = [(size, speed, contrast) for size in sizes for speed in speeds for contrast in contrasts]
+    for index in random.permutation(len(passes)):
+        size, speed, contrast = passes[index]
+        start, velocity, length = way(scene, size, speed, random)
+        scene.objects.append(Object(size, speed, contrast, texture, *crossing(start, at, velocity, length)))
+        at += length + 2 * RATE
+    scene.count = at
+    return scene
+
+
+def slow_scene(pictures, width, height, picture, texture, noise, camera, size, speed, contrast):
+    """One object that rests for three seconds, then moves for four."""
+    scene = Scene(
+        f"slow: size {size}, speed {speed}, contrast {contrast}, {texture}, noise {noise}, {camera or 'still'}, {width} x {height}",
+        picture, width, height, QUIET + 5 * RATE, pictures, camera=CAMERAS.get(camera), noise=noise,
+    )  # fmt: skip
+    start, velocity, length = way(scene, size, speed, named(scene), 4 * RATE)
+    scene.objects.append(Object(size, speed, contrast, texture, *from_rest(start, QUIET, velocity, length)))
+    return scene
+
+
+def special_scenes(pictures, width, height):
+    """Objects while the light changes, one that stops, two that cross. Of 48 samples and a contrast of 32."""
+    size, contrast, unit = 48, 32, height / 360
+    make = lambda name, picture, count, *effects, **more: Scene(
+        f"special: {name}, {width} x {height}", picture, width, height, count, pictures, effects, noise=2, **more
+    )
+
+    def cross(scene, begin, speed=4, row=None):
+        start, velocity, length = way(scene, size, speed, named(scene))
+        if row:
+            start, velocity = numpy.array([start[0], row * height]), numpy.array([numpy.sign(velocity[0]) * speed, 0])
+        scene.objects.append(Object(size, speed, contrast, "textured", *crossing(start, begin, velocity, length)))
+
+    # The light changes at frame 250 while the object is in the middle of its way.
+    half = round(width / 4 / 2)
+    for name, picture, effect in (
+        ("lamp off", "toys", steady(lamp)),
+        ("infrared on", "street", infrared),
+        ("exposure pumping", "people", steady(pumping)),
+        ("dawn", "street", steady(dawn)),
+        ("rain", "street", rain(60)),
+        ("leaves", "flower", leaves(1.5)),
+    ):
+        scene = make(f"object and {name}", picture, 250 + half + 50, effect)
+        cross(scene, 250 - half)
+        yield scene
+    scene = make("object in compressed video", "city", 400, codec={"crf": "32", "g": "25"})
+    cross(scene, QUIET)
+    yield scene
+    scene = make("stops and goes on", "city", 500)
+    stop, rest, y = 75, 4 * RATE, 0.6 * height
+    walked = lambda n: 3 * unit * (min(n - QUIET, stop) + max(n - QUIET - stop - rest, 0))
+    scene.objects.append(
+        Object(
+            size, 3, contrast, "textured",
+            lambda n: numpy.array([walked(n) - size / 2, y]) if n >= QUIET else None,
+            lambda n: n >= QUIET and not QUIET + stop < n <= QUIET + stop + rest,
+        )
+    )  # fmt: skip
+    yield scene
+    scene = make("two that cross", "street", 350)
+    for side in (0, 1):
+        start = (-size / 2, 0.62 * height) if side == 0 else (width + size / 2, 0.62 * height + size / 3)
+        speed = 3 * unit * (1 if side == 0 else -1)
+        frames = int((width + size) / abs(speed))
+        scene.objects.append(
+            Object(size, 3, contrast, "textured", *crossing(start, QUIET, (speed, 0), frames))
+        )
+    yield scene
+
+
+def object_scenes(pictures, width, height, quick):
+    """All kinds of objects over textured and flat backgrounds, with a still and with a moving camera."""
+    small = height < 500
+    sizes = [size for size in SIZES if size <= height / 2 or not small]
+    contrasts = (16, 64) if quick or not small else CONTRASTS
+    variants = [
+        ("city", "textured", 2, None),
+        ("street", "flat", 2, None),
+        ("toys", "textured", 5, None),
+        ("street", "flat", 5, None),
+        ("street", "textured", 2, "pan slow"),
+        ("city", "flat", 5, "shake hand"),
+        ("people", "textured", 2, "pan with shake"),
+    ]
+    if quick or not small:
+        variants = [variants[0], variants[3], variants[4]]
+    for picture, texture, noise, camera in variants:
+        yield fast_scene(pictures, width, height, picture, texture, noise, camera, sizes, contrasts, "")
+    yield from special_scenes(pictures, width, height)
+    for picture, texture, noise, camera in variants:
+        for size in sizes:
+            for speed in (speed for speed in SPEEDS if speed <= 1):
+                for contrast in contrasts:
+                    yield slow_scene(pictures, width, height, picture, texture, noise, camera, size, speed, contrast)
+
+
+def all_scenes(pictures, seconds, quick, sizes=((640, 360),)):
+    for width, height in sizes:
+        if height <= 360:
+            yield from still_scenes(pictures, width, height, seconds)
+        yield from object_scenes(pictures, width, height, quick)

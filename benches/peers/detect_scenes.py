@@ -645,47 +645,65 @@ def still_scenes(pictures, width, height, seconds):
     yield make("pan, shaken by a hand", "street", camera=CAMERAS["pan with shake"])
 
 
-def way(scene, size, speed, random, frames=None):
-    """Start, velocity and length of a way: over the whole scene, or of so many frames. Of some ways, the one whose background
-    differs least, so that the contrast is what it is said to be."""
-    luma = scene.pictures.planes(scene.picture, *scene.world)[0]
-    smooth = cv2.blur(luma, (size, size))
+def way(scene, size, speed, random):
+    """Start, velocity and length of a way over the whole scene."""
     width, height = scene.world
-    best = None
-    for _ in range(30):
-        to_right = 1 if random.integers(2) else -1
-        steep = random.uniform(-0.25, 0.25)
-        velocity = speed * numpy.array([to_right, steep]) / numpy.hypot(1, steep)
-        if frames:
-            reach = abs(velocity) * frames / 2 + size / 2 + 8 * scene.unit
-            inset = (numpy.array(scene.world) - (scene.width, scene.height)) / 2
-            low, high = inset + reach, numpy.array(scene.world) - inset - reach
-            middle = numpy.array([random.uniform(min(a, b), max(a, b)) for a, b in zip(low, high)])
-            start, length = middle - velocity * frames / 2, frames
-        else:
-            length = int((width + size) / abs(velocity[0])) + 1
-            x = -size / 2 if to_right > 0 else width + size / 2
-            half = abs(velocity[1]) * length / 2 + size / 2
-            low, high = min(half, height / 2), max(height - half, height / 2)
-            start = numpy.array([x, random.uniform(low, high) - velocity[1] * length / 2])
-        places = start + velocity * numpy.linspace(0, length, 24)[:, None]
-        x, y = (numpy.clip(places[:, axis], 0, limit - 1).astype(int) for axis, limit in ((0, width), (1, height)))
-        spread = smooth[y, x].std()
-        if best is None or spread < best[0]:
-            best = spread, start, velocity, length
-    return best[1:]
+
+    def one():
+        velocity = direction(random) * speed
+        length = int((width + size) / abs(velocity[0])) + 1
+        x = -size / 2 if velocity[0] > 0 else width + size / 2
+        half = abs(velocity[1]) * length / 2 + size / 2
+        middle = random.uniform(min(half, height / 2), max(height - half, height / 2))
+        return numpy.array([x, middle - velocity[1] * length / 2]), velocity, length
+
+    return evenest(scene, size, one)
+
+
+def short_way(scene, size, speed, random, frames, quarter):
+    """Start, velocity and length of a way of so many frames in a quarter of the frame."""
+    world, frame = numpy.array(scene.world), numpy.array((scene.width, scene.height))
+    corner = (world - frame) / 2 + frame / 2 * (quarter % 2, quarter // 2)
+
+    def one():
+        velocity = direction(random) * speed
+        reach = abs(velocity) * frames / 2 + size / 2 + 2 * scene.unit
+        low, high = corner + reach, corner + frame / 2 - reach
+        middle = random.uniform(numpy.minimum(low, high), numpy.maximum(low, high))
+        return middle - velocity * frames / 2, velocity, frames
+
+    return evenest(scene, size, one)
+
+
+def direction(random):
+    """Left or right, and a little up or down."""
+    steep = random.uniform(-0.25, 0.25)
+    return numpy.array([1 if random.integers(2) else -1, steep]) / numpy.hypot(1, steep)
+
+
+def evenest(scene, size, one):
+    """Of some ways, that whose background differs least, so that the contrast is what it is said to be."""
+    smooth = cv2.blur(scene.pictures.planes(scene.picture, *scene.world)[0], (size, size))
+
+    def spread(way):
+        start, velocity, length = way
+        places = (start + velocity * numpy.linspace(0, length, 24)[:, None]).astype(int)
+        x, y = (numpy.clip(places[:, axis], 0, smooth.shape[1 - axis] - 1) for axis in (0, 1))
+        return smooth[y, x].std()
+
+    return min((one() for _ in range(30)), key=spread)
 
 
 def named(scene):
     return numpy.random.default_rng(zlib.crc32(scene.name.encode()) ^ 0xFFFF)
 
 
-def fast_scene(pictures, width, height, picture, texture, noise, camera, sizes, contrasts, part):
+def fast_scene(pictures, width, height, picture, texture, noise, camera, sizes, contrasts):
     """Objects that cross the scene one after the other, with two seconds between them."""
     speeds = [speed for speed in SPEEDS if speed > 1]
     # The pan is slow, so that an object of 4 samples a frame passes the camera.
     scene = Scene(
-        f"objects: {texture}, noise {noise}, {camera or 'still'}, {width} x {height}{part}", picture, width, height, 0,
+        f"objects: {texture}, noise {noise}, {camera or 'still'}, {width} x {height}", picture, width, height, 0,
         pictures, camera=CAMERAS.get(camera), noise=noise,
     )  # fmt: skip
     random, at = named(scene), QUIET
@@ -699,14 +717,16 @@ def fast_scene(pictures, width, height, picture, texture, noise, camera, sizes, 
     return scene
 
 
-def slow_scene(pictures, width, height, picture, texture, noise, camera, size, speed, contrast):
-    """One object that rests for three seconds, then moves for four."""
+def slow_scene(pictures, width, height, picture, texture, noise, camera, size, speed, contrasts):
+    """Objects that rest for three seconds, then move for four: one of each contrast, each in its quarter of the frame."""
     scene = Scene(
-        f"slow: size {size}, speed {speed}, contrast {contrast}, {texture}, noise {noise}, {camera or 'still'}, {width} x {height}",
+        f"slow: size {size}, speed {speed}, {texture}, noise {noise}, {camera or 'still'}, {width} x {height}",
         picture, width, height, QUIET + 5 * RATE, pictures, camera=CAMERAS.get(camera), noise=noise,
     )  # fmt: skip
-    start, velocity, length = way(scene, size, speed, named(scene), 4 * RATE)
-    scene.objects.append(Object(size, speed, contrast, texture, *from_rest(start, QUIET, velocity, length)))
+    random = named(scene)
+    for quarter, contrast in zip(random.permutation(4), contrasts):
+        start, velocity, length = short_way(scene, size, speed, random, 4 * RATE, quarter)
+        scene.objects.append(Object(size, speed, contrast, texture, *from_rest(start, QUIET, velocity, length)))
     return scene
 
 
@@ -717,10 +737,8 @@ def special_scenes(pictures, width, height):
         f"special: {name}, {width} x {height}", picture, width, height, count, pictures, effects, noise=2, **more
     )
 
-    def cross(scene, begin, speed=4, row=None):
+    def cross(scene, begin, speed=4):
         start, velocity, length = way(scene, size, speed, named(scene))
-        if row:
-            start, velocity = numpy.array([start[0], row * height]), numpy.array([numpy.sign(velocity[0]) * speed, 0])
         scene.objects.append(Object(size, speed, contrast, "textured", *crossing(start, begin, velocity, length)))
 
     # The light changes at frame 250 while the object is in the middle of its way.
@@ -764,7 +782,7 @@ def special_scenes(pictures, width, height):
 def object_scenes(pictures, width, height, quick):
     """All kinds of objects over textured and flat backgrounds, with a still and with a moving camera."""
     small = height < 500
-    sizes = [size for size in SIZES if size <= height / 2 or not small]
+    sizes = [size for size in SIZES if size <= height / 3]
     contrasts = (16, 64) if quick or not small else CONTRASTS
     variants = [
         ("city", "textured", 2, None),
@@ -778,13 +796,12 @@ def object_scenes(pictures, width, height, quick):
     if quick or not small:
         variants = [variants[0], variants[3], variants[4]]
     for picture, texture, noise, camera in variants:
-        yield fast_scene(pictures, width, height, picture, texture, noise, camera, sizes, contrasts, "")
+        yield fast_scene(pictures, width, height, picture, texture, noise, camera, sizes, contrasts)
     yield from special_scenes(pictures, width, height)
     for picture, texture, noise, camera in variants:
         for size in sizes:
             for speed in (speed for speed in SPEEDS if speed <= 1):
-                for contrast in contrasts:
-                    yield slow_scene(pictures, width, height, picture, texture, noise, camera, size, speed, contrast)
+                yield slow_scene(pictures, width, height, picture, texture, noise, camera, size, speed, contrasts)
 
 
 def all_scenes(pictures, seconds, quick, sizes=((640, 360),)):

@@ -1,0 +1,510 @@
+"""Detectors of motion beside each other: false alarms on scenes in which nothing moves, and objects whose boxes are known.
+
+    /usr/bin/python3 benches/peers/detect.py [OPTION...]
+
+Needs Debian's python3-numpy, python3-opencv and python3-av, for `motioncells` also python3-gi, gir1.2-gst-plugins-base-1.0 and
+gstreamer1.0-opencv. The scenes are made of the pictures in ../shared.
+
+A detector is any program that reads raw I420 frames from standard input and writes a line of JSON for each frame:
+
+    {"frame": 0, "boxes": [{"id": 1, "x": 8, "y": 16, "width": 32, "height": 24}], "begin": [1], "end": []}
+
+`--detector "NAME=COMMAND"` measures one more; {width}, {height} and {fps} in COMMAND are replaced.
+
+What is measured, in frames from the third second of a scene on:
+
+- alarms: stretches of frames with boxes, of which a second without ends one; and the share of frames with boxes;
+- of objects that move and are at least half in the frame: the share of frames in which a box has an intersection over union of at
+  least 0.5; the share in which a box touches the object, and is not many times as large (four times the object with 16 samples
+  around it, at 640 x 360); the share of objects that are touched in any frame; and the frames until the first touch;
+- false boxes: those that touch no place where an object was within the last second, with 16 samples around it;
+- the processor's time (user and system) for a frame of 1080p. `none` is what reading the frames takes in Python.
+
+Prints tables and writes detect_scenes.csv and detect_objects.csv.
+"""
+
+import argparse
+import csv
+import datetime
+import fnmatch
+import json
+import os
+import pathlib
+import shlex
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+from dataclasses import dataclass, field
+
+import av
+import cv2
+import numpy
+
+from common import PeersError
+from detect_scenes import RATE, Pictures, Scene, all_scenes
+from report import markdown
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PEERS = pathlib.Path(__file__).with_name("detect_peers.py")
+# Frames in which a detector may still learn the scene.
+LEARNING = 2 * RATE
+# The settings that are tried of each peer.
+SETTINGS = {
+    "mog2": ("mog2", ""),
+    "mog2 360 lines": ("mog2", "lines=360 threshold=36 least=0.0002"),
+    "mog2 strict": ("mog2", "lines=360 threshold=64 open=2 least=0.001 last=3"),
+    "knn": ("knn", ""),
+    "knn 360 lines": ("knn", "lines=360 threshold=800 least=0.0002"),
+    "knn strict": ("knn", "lines=360 threshold=1600 open=2 least=0.001 last=3"),
+    "average": ("average", ""),
+    "average strict": ("average", "threshold=40 least=30 last=3"),
+    "motioncells": ("motioncells", ""),
+    "motioncells 32 x 32": ("motioncells", "gridx=32 gridy=32 sensitivity=0.8 threshold=0.001"),
+}
+QUICK = ("mog2 360 lines", "knn 360 lines", "average", "motioncells 32 x 32")
+GREEN, YELLOW, RED = (0, 220, 0), (0, 220, 220), (0, 0, 230)
+
+
+def peer_command(name):
+    detector, settings = SETTINGS[name]
+    return f"{sys.executable} -B {shlex.quote(str(PEERS))} {detector} {{width}} {{height}} {{fps}} {settings}"
+
+
+def started(command, scene_size, source, **more):
+    width, height = scene_size
+    for name, value in (("width", width), ("height", height), ("fps", RATE)):
+        command = command.replace("{" + name + "}", str(value))
+    words = shlex.split(command)
+    try:
+        return subprocess.Popen(words, stdin=source, stdout=subprocess.PIPE, **more)
+    except OSError as error:
+        raise PeersError(f"cannot start {words[0]}: {error.strerror}") from error
+
+
+def detect(command, size, frames, count):
+    """The boxes of each frame, left, top, width, height and id; and the ids that begin in each frame."""
+    with tempfile.TemporaryFile() as errors:
+        process = started(command, size, subprocess.PIPE, stderr=errors)
+
+        def feed():
+            try:
+                for frame in frames:
+                    process.stdin.write(frame.data)
+                process.stdin.close()
+            except BrokenPipeError:
+                pass
+
+        feeder = threading.Thread(target=feed)
+        feeder.start()
+        boxes, begun, seen = [[] for _ in range(count)], [[] for _ in range(count)], 0
+        for line in process.stdout:
+            if not line.startswith(b"{"):
+                continue
+            try:
+                said = json.loads(line)
+                index = said["frame"]
+                boxes[index] = [[box[key] for key in ("x", "y", "width", "height")] + [box.get("id", 0)] for box in said["boxes"]]
+                begun[index] = said.get("begin", [])
+            except (ValueError, KeyError, TypeError, IndexError) as error:
+                process.kill()
+                raise PeersError(f"not a line of the protocol ({error!r}): {line[:200].decode(errors='replace')}") from error
+            seen += 1
+        feeder.join()
+        if process.wait() != 0 or seen < count:
+            errors.seek(0)
+            last = errors.read().decode(errors="replace").strip().splitlines()[-3:]
+            raise PeersError(f"{command}: ended with {process.returncode} after {seen} of {count} frames: {' / '.join(last)}")
+        return boxes, begun
+
+
+@dataclass
+class Followed:
+    """What a detector has found of one object."""
+
+    thing: object
+    frames: int = 0
+    fits: int = 0
+    touches: int = 0
+    first: int = None
+    delay: int = None
+    ids: set = field(default_factory=set)
+
+
+@dataclass
+class Result:
+    """What a detector has found in one scene."""
+
+    scene: Scene
+    alarms: int = 0
+    alarm_frames: int = 0
+    begun: int = 0
+    false_boxes: int = 0
+    objects: list = field(default_factory=list)
+    hit: int = None
+    miss: int = None
+    false: int = None
+
+    @property
+    def frames(self):
+        return max(self.scene.count - LEARNING, 1)
+
+    @property
+    def alarms_an_hour(self):
+        return self.alarms * 3600 * RATE / self.frames
+
+
+def intersection(a, b):
+    width = min(a[0] + a[2], b[0] + b[2]) - max(a[0], b[0])
+    height = min(a[1] + a[3], b[1] + b[3]) - max(a[1], b[1])
+    return max(width, 0) * max(height, 0)
+
+
+def fits(a, b):
+    common = intersection(a, b)
+    return common >= 0.5 * (a[2] * a[3] + b[2] * b[3] - common)
+
+
+def grown(box, by):
+    return box[0] - by, box[1] - by, box[2] + 2 * by, box[3] + 2 * by
+
+
+def union(a, b):
+    left, top = min(a[0], b[0]), min(a[1], b[1])
+    return left, top, max(a[0] + a[2], b[0] + b[2]) - left, max(a[1] + a[3], b[1] + b[3]) - top
+
+
+def touches(found, box, unit):
+    """Whether a found box is on an object, and not just as large as the frame."""
+    around = grown(box, 16 * unit)
+    return intersection(found, box) > 0 and found[2] * found[3] <= 4 * around[2] * around[3]
+
+
+def judge(scene, boxes, begun):
+    """Compares what was found with what is there."""
+    result = Result(scene, objects=[Followed(thing) for thing in scene.objects])
+    last_alarm = -RATE
+    # Where each object was, with the frame, for the last second.
+    trails = [[] for _ in scene.objects]
+    for n, found in enumerate(boxes):
+        truth = scene.truth(n)
+        for box in truth:
+            trails[box.index].append((n, (box.x, box.y, box.width, box.height)))
+        places = []
+        for trail in trails:
+            while trail and trail[0][0] < n - RATE:
+                trail.pop(0)
+            if trail:
+                whole = trail[0][1]
+                for _, place in trail:
+                    whole = union(whole, place)
+                places.append((whole, [place for _, place in trail]))
+        for box in truth:
+            if box.wanted:
+                follow(result, n, (box.x, box.y, box.width, box.height), found, result.objects[box.index])
+        if n < LEARNING:
+            continue
+        result.begun += len(begun[n])
+        by, false = 16 * scene.unit, 0
+        for box in found:
+            near = [
+                whole for whole, trail in places
+                if box[2] * box[3] <= 4 * numpy.prod(grown(whole, by)[2:]) and any(intersection(box, grown(place, by)) for place in trail)
+            ]  # fmt: skip
+            false += not near
+        result.false_boxes += false
+        if false and result.false is None:
+            result.false = n
+        if found:
+            result.alarm_frames += 1
+            result.alarms += n - last_alarm > RATE
+            last_alarm = n
+    return result
+
+
+def follow(result, n, box, found, followed):
+    """One object in one frame."""
+    followed.first = n if followed.first is None else followed.first
+    followed.frames += 1
+    touching = [each for each in found if touches(each, box, result.scene.unit)]
+    followed.fits += any(fits(each, box) for each in found)
+    if touching:
+        followed.touches += 1
+        followed.ids.update(each[4] for each in touching)
+        if followed.delay is None:
+            followed.delay = n - followed.first
+        if n > followed.first + 10:
+            result.hit = n
+    elif n > followed.first + 10:
+        result.miss = n
+
+
+def draw(i420, truth, found):
+    """The frame with what is there and what was found."""
+    shown = cv2.cvtColor(i420, cv2.COLOR_YUV2BGR_I420)
+    corner = lambda x, y: (round(x), round(y))
+    for box in truth:
+        color = GREEN if box.wanted else YELLOW
+        cv2.rectangle(shown, corner(box.x, box.y), corner(box.x + box.width - 1, box.y + box.height - 1), color, 1)
+    for x, y, width, height, _ in found:
+        cv2.rectangle(shown, corner(x - 1, y - 1), corner(x + width, y + height), RED, 1)
+    return shown
+
+
+def write_picture(path, picture):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not cv2.imwrite(str(path), picture, [cv2.IMWRITE_JPEG_QUALITY, 85]):
+        raise PeersError(f"cannot write {path}")
+
+
+def file_name(text):
+    return "".join(c if c.isalnum() or c in ".-" else "_" for c in text)
+
+
+def write_pictures(folder, scene, detector, result, boxes):
+    """The frames of a hit, a miss and a false alarm."""
+    wanted = {n: word for word, n in (("hit", result.hit), ("miss", result.miss), ("false", result.false)) if n is not None}
+    if not wanted:
+        return
+    for n, frame in enumerate(scene.frames()):
+        if n in wanted:
+            name = file_name(f"{scene.name}-{detector}-{wanted[n]}.jpg")
+            write_picture(folder / name, draw(frame, scene.truth(n), boxes[n]))
+        if n >= max(wanted):
+            break
+
+
+def milliseconds(detectors, pictures):
+    """The processor's time of each detector for a frame of 1080p: of a run with many frames less one with few, so that the start
+    does not count. The median of five."""
+    size, few, many = (1920, 1080), 10, 130
+    scene = next(s for s in all_scenes(pictures, 20, True, (size,)) if s.name.startswith("special: stops"))
+    with tempfile.TemporaryDirectory() as folder:
+        paths = {count: pathlib.Path(folder) / str(count) for count in (few, many)}
+        with open(paths[few], "wb") as start, open(paths[many], "wb") as whole:
+            for n, frame in zip(range(many), scene.frames()):
+                whole.write(frame.data)
+                if n < few:
+                    start.write(frame.data)
+
+        def spent(command, count):
+            with open(paths[count], "rb") as raw:
+                process = started(command, size, raw, stderr=subprocess.DEVNULL)
+                process.stdout.read()
+                _, status, usage = os.wait4(process.pid, 0)
+                process.returncode = os.waitstatus_to_exitcode(status)
+            if process.returncode:
+                raise PeersError(f"{command}: ended with {process.returncode}")
+            return usage.ru_utime + usage.ru_stime
+
+        found = {}
+        for name, command in detectors.items():
+            progress(f"time: {name}")
+            passes = [spent(command, many) - spent(command, few) for _ in range(5)]
+            found[name] = 1000 * statistics.median(passes) / (many - few)
+        return found
+
+
+def significant(value):
+    return "0" if value == 0 else f"{value:.0f}" if value >= 10 else f"{value:.1f}"
+
+
+def still_table(results):
+    """Alarms an hour, and the share of frames in alarm."""
+    names = list(results)
+    scenes = [result.scene.name for result in results[names[0]] if not result.scene.objects]
+    rows = []
+    for at, scene in enumerate(scenes):
+        of = [[r for r in results[name] if not r.scene.objects][at] for name in names]
+        rows.append([scene.removeprefix("still: ")] + [f"{significant(r.alarms_an_hour)} ({100 * r.alarm_frames / r.frames:.0f} %)" for r in of])
+    quiet = [sum(r.alarms == 0 for r in results[name] if not r.scene.objects) for name in names]
+    rows.append(["scenes without an alarm"] + [f"{count} of {len(scenes)}" for count in quiet])
+    return markdown(["alarms an hour (frames in alarm)", *names], rows)
+
+
+def camera_of(scene):
+    return "still" if scene.camera is None else "moving"
+
+
+def groups(followed):
+    """Names of sets of objects, and which are in it. `followed` are pairs of a scene and what was found of an object."""
+    ordinary = lambda scene: not scene.name.startswith("special")
+    yield "size 16 and more, contrast 16 and more", lambda s, t: ordinary(s) and t.size >= 16 and t.contrast >= 16
+    yield "the same, still camera", lambda s, t: ordinary(s) and t.size >= 16 and t.contrast >= 16 and not s.camera
+    yield "the same, moving camera", lambda s, t: ordinary(s) and t.size >= 16 and t.contrast >= 16 and s.camera
+    for size in sorted({thing.size for scene, thing in followed if ordinary(scene)}):
+        yield f"size {size}", lambda s, t, size=size: ordinary(s) and t.size == size
+    for speed in sorted({thing.speed for scene, thing in followed if ordinary(scene)}):
+        yield f"speed {speed:g}", lambda s, t, speed=speed: ordinary(s) and t.speed == speed
+    for contrast in sorted({thing.contrast for scene, thing in followed if ordinary(scene)}):
+        yield f"contrast {contrast}", lambda s, t, contrast=contrast: ordinary(s) and t.contrast == contrast
+    for noise in sorted({scene.noise for scene, _ in followed if ordinary(scene)}):
+        yield f"noise {noise}", lambda s, t, noise=noise: ordinary(s) and s.noise == noise
+    for texture in ("flat", "textured"):
+        yield texture, lambda s, t, texture=texture: ordinary(s) and t.texture == texture
+    for name in dict.fromkeys(scene.name for scene, _ in followed if not ordinary(scene)):
+        yield name.removeprefix("special: "), lambda s, t, name=name: s.name == name
+
+
+def object_cell(found):
+    frames = sum(each.frames for each in found)
+    share = lambda count: f"{100 * count / frames:.0f}"
+    seen = [each.delay for each in found if each.delay is not None]
+    delay = f"{statistics.median(seen):.0f}" if seen else "–"
+    return f"{share(sum(e.fits for e in found))} / {share(sum(e.touches for e in found))} / {100 * len(seen) / len(found):.0f} / {delay}"
+
+
+def object_table(results):
+    names = list(results)
+    pairs = {
+        name: [(r.scene, each) for r in results[name] for each in r.objects if each.frames] for name in names
+    }
+    rows = []
+    for title, belongs in groups([(scene, each.thing) for scene, each in pairs[names[0]]]):
+        cells = [[each for scene, each in pairs[name] if belongs(scene, each.thing)] for name in names]
+        if cells[0]:
+            rows.append([f"{title} ({len(cells[0])})", *map(object_cell, cells)])
+    for camera in ("still", "moving"):
+        of = lambda name: [r for r in results[name] if r.scene.objects and camera_of(r.scene) == camera]
+        if of(names[0]):
+            frames = sum(r.frames for r in of(names[0]))
+            rows.append(
+                [f"false boxes in 100 frames, {camera} camera"]
+                + [significant(100 * sum(r.false_boxes for r in of(name)) / frames) for name in names]
+            )
+    return markdown(["frames with IoU ≥ 0.5, % / touched, % / objects, % / frames until then", *names], rows)
+
+
+def write_csv(folder, results):
+    folder.mkdir(parents=True, exist_ok=True)
+    scenes = [
+        {
+            "detector": name, "scene": r.scene.name, "frames": r.frames, "alarms": r.alarms, "alarms_an_hour": f"{r.alarms_an_hour:.1f}",
+            "alarm_frames": r.alarm_frames, "begun": r.begun, "false_boxes": r.false_boxes,
+        }
+        for name, all_of in results.items() for r in all_of
+    ]  # fmt: skip
+    objects = [
+        {
+            "detector": name, "scene": r.scene.name, "size": e.thing.size, "speed": e.thing.speed, "contrast": e.thing.contrast,
+            "measured_contrast": f"{e.thing.measured_contrast:.1f}", "texture": e.thing.texture, "noise": r.scene.noise,
+            "camera": camera_of(r.scene), "first_frame": e.first, "frames": e.frames, "fits": e.fits, "touches": e.touches,
+            "delay": e.delay, "ids": len(e.ids),
+        }
+        for name, all_of in results.items() for r in all_of for e in r.objects if e.frames
+    ]  # fmt: skip
+    for file, rows in (("detect_scenes.csv", scenes), ("detect_objects.csv", objects)):
+        if rows:
+            with open(folder / file, "w", newline="", encoding="utf-8") as out:
+                writer = csv.DictWriter(out, rows[0])
+                writer.writeheader()
+                writer.writerows(rows)
+
+
+def watch_video(path, detectors, folder, progress):
+    """A real video without known boxes: how often each detector finds something, and pictures to look at."""
+    with av.open(str(path)) as container:
+        frames = [frame.to_ndarray(format="yuv420p") for frame in container.decode(video=0)]
+    size = frames[0].shape[1], frames[0].shape[0] * 2 // 3
+    rows = []
+    for name, command in detectors.items():
+        progress(f"{path.name}: {name}")
+        boxes, begun = detect(command, size, frames, len(frames))
+        counts = [len(found) for found in boxes[LEARNING:]]
+        rows.append(
+            [name, f"{100 * numpy.mean([count > 0 for count in counts]):.0f}", f"{numpy.mean(counts):.1f}", str(sum(map(len, begun)) or "–")]
+        )
+        if folder:
+            for n in range(100, len(frames), max(len(frames) // 6, 1)):
+                write_picture(folder / file_name(f"{path.stem}-{name}-{n}.jpg"), draw(frames[n], [], boxes[n]))
+    progress("")
+    print(f"\n{path.name}, {size[0]} x {size[1]}, {len(frames)} frames:\n")
+    print(markdown(["detector", "frames with boxes, %", "boxes a frame", "objects begun"], rows))
+
+
+def progress(words):
+    if sys.stderr.isatty():
+        print(f"\r\033[K{words}", end="", file=sys.stderr, flush=True)
+    elif words:
+        print(words, file=sys.stderr, flush=True)
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--shared", type=pathlib.Path, default=ROOT.parent / "shared", metavar="FOLDER", help="with clips and flow")
+    parser.add_argument("--detector", action="append", default=[], metavar="NAME=COMMAND", help="one more, measured first")
+    parser.add_argument("--peers", nargs="*", choices=(*SETTINGS, []), metavar="NAME", help=f"which of {', '.join(SETTINGS)}")
+    parser.add_argument("--scenes", default="*", metavar="PATTERN", help="names of scenes, such as 'still: rain*'")
+    parser.add_argument("--list", action="store_true", help="print the names of the scenes")
+    parser.add_argument("--seconds", type=int, help="length of each still scene (default: 60; 3600 is an hour)")
+    parser.add_argument("--size", nargs="+", default=["640x360"], metavar="WxH", help="sizes of the frames (default: 640x360)")
+    parser.add_argument("--quick", action="store_true", help="fewer scenes and peers, 20 seconds each")
+    parser.add_argument("--pictures", type=pathlib.Path, metavar="FOLDER", help="write hits, misses and false alarms as JPEG")
+    parser.add_argument("--video", type=pathlib.Path, metavar="FILE", help="instead: a video, such as OpenCV's vtest.avi")
+    parser.add_argument("--no-time", action="store_true", help="do not measure the processor's time")
+    parser.add_argument("--out", type=pathlib.Path, default=ROOT / "out", metavar="FOLDER")
+    options = parser.parse_args()
+    options.seconds = options.seconds or (20 if options.quick else 60)
+    try:
+        options.sizes = [tuple(map(int, size.split("x"))) for size in options.size]
+    except ValueError:
+        parser.error("--size: such as 1280x720")
+    if any(len(size) != 2 or size[0] % 4 or size[1] % 4 or min(size) < 144 for size in options.sizes):
+        parser.error("--size: width and height must be multiples of 4 and at least 144, such as 1280x720")
+    if any("=" not in each for each in options.detector):
+        parser.error("--detector: NAME=COMMAND, such as 'ours=detect {width} {height} {fps}'")
+    return options
+
+
+def main():
+    options = parse_arguments()
+    pictures = Pictures(options.shared)
+    scenes = all_scenes(pictures, options.seconds, options.quick, options.sizes)
+    scenes = [scene for scene in scenes if fnmatch.fnmatch(scene.name, options.scenes)]
+    if options.list:
+        return print("\n".join(f"{scene.name} ({scene.count} frames)" for scene in scenes))
+    if not scenes:
+        raise PeersError(f"no scene is called {options.scenes}: --list names them")
+    names = (QUICK if options.quick else SETTINGS) if options.peers is None else options.peers
+    detectors = dict(each.split("=", 1) for each in options.detector) | {name: peer_command(name) for name in names}
+    if not detectors:
+        raise PeersError("nothing to measure: give --detector or --peers")
+    if options.video:
+        return watch_video(options.video, detectors, options.pictures, progress)
+    results = {name: [] for name in detectors}
+    for at, scene in enumerate(scenes):
+        for name, command in detectors.items():
+            progress(f"[{at + 1}/{len(scenes)}] {scene.name}: {name}")
+            boxes, begun = detect(command, (scene.width, scene.height), scene.frames(), scene.count)
+            result = judge(scene, boxes, begun)
+            results[name].append(result)
+            if options.pictures:
+                write_pictures(options.pictures, scene, name, result, boxes)
+    progress("")
+    print(f"{datetime.date.today()}, OpenCV {cv2.__version__}; {len(scenes)} scenes, still ones of {options.seconds} s")
+    if any(not scene.objects for scene in scenes):
+        print(f"\n{still_table(results)}")
+    if any(scene.objects for scene in scenes):
+        print(f"\n{object_table(results)}")
+    if not options.no_time:
+        times = milliseconds({**detectors, "none": peer_command_none()}, pictures)
+        progress("")
+        print("\n" + markdown(["", *times], [["ms a frame of 1080p, user + system", *(f"{time:.1f}" for time in times.values())]]))
+    write_csv(options.out, results)
+    print(f"\nWrote {options.out}/detect_scenes.csv and detect_objects.csv")
+
+
+def peer_command_none():
+    return f"{sys.executable} -B {shlex.quote(str(PEERS))} none {{width}} {{height}} {{fps}}"
+
+
+if __name__ == "__main__":
+    cv2.setNumThreads(1)
+    try:
+        main()
+    except PeersError as error:
+        progress("")
+        sys.exit(f"detect: {error}")
+    except KeyboardInterrupt:
+        sys.exit("\ndetect: interrupted")

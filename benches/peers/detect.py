@@ -24,6 +24,7 @@ Prints tables and writes detect_scenes.csv and detect_objects.csv.
 """
 
 import argparse
+import contextlib
 import csv
 import datetime
 import fnmatch
@@ -50,25 +51,27 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PEERS = pathlib.Path(__file__).with_name("detect_peers.py")
 # Frames in which a detector may still learn the scene.
 LEARNING = 2 * RATE
-# The settings that are tried of each peer.
+# The settings that are tried of each peer. OpenCV's models see a frame of 360 lines.
 SETTINGS = {
-    "mog2": ("mog2", ""),
-    "mog2 360 lines": ("mog2", "lines=360 threshold=36 least=0.0002"),
+    "mog2": ("mog2", "lines=360"),
+    "mog2 36": ("mog2", "lines=360 threshold=36"),
     "mog2 strict": ("mog2", "lines=360 threshold=64 open=2 least=0.001 last=3"),
-    "knn": ("knn", ""),
-    "knn 360 lines": ("knn", "lines=360 threshold=800 least=0.0002"),
+    "knn": ("knn", "lines=360"),
     "knn strict": ("knn", "lines=360 threshold=1600 open=2 least=0.001 last=3"),
     "average": ("average", ""),
     "average strict": ("average", "threshold=40 least=30 last=3"),
     "motioncells": ("motioncells", ""),
-    "motioncells 32 x 32": ("motioncells", "gridx=32 gridy=32 sensitivity=0.8 threshold=0.001"),
+    "motioncells 32": ("motioncells", "gridx=32 gridy=32 sensitivity=0.8 threshold=0.001"),
 }
-QUICK = ("mog2 360 lines", "knn 360 lines", "average", "motioncells 32 x 32")
+QUICK = ("mog2", "knn", "average", "motioncells 32")
+# Only their time is measured: models of all samples, and reading the frames alone.
+TIMED = {"mog2, all lines": ("mog2", ""), "knn, all lines": ("knn", ""), "none": ("none", "")}
+# A scene is kept in a file for all detectors, if it is not larger.
+LARGEST_FILE = 4 << 30
 GREEN, YELLOW, RED = (0, 220, 0), (0, 220, 220), (0, 0, 230)
 
 
-def peer_command(name):
-    detector, settings = SETTINGS[name]
+def peer_command(detector, settings):
     return f"{sys.executable} -B {shlex.quote(str(PEERS))} {detector} {{width}} {{height}} {{fps}} {settings}"
 
 
@@ -83,21 +86,28 @@ def started(command, scene_size, source, **more):
         raise PeersError(f"cannot start {words[0]}: {error.strerror}") from error
 
 
-def detect(command, size, frames, count):
-    """The boxes of each frame, left, top, width, height and id; and the ids that begin in each frame."""
+@contextlib.contextmanager
+def kept(scene):
+    """A scene's frames, in a file if it is not too long."""
+    if scene.count * scene.width * scene.height * 3 // 2 > LARGEST_FILE:
+        yield None
+        return
+    with tempfile.TemporaryFile() as file:
+        for frame in scene.frames():
+            file.write(frame.data)
+        file.flush()
+        yield file
+
+
+def detect(command, size, source, count):
+    """The boxes of each frame, left, top, width, height and id; and the ids that begin in each frame. `source` is a file, or
+    the frames."""
     with tempfile.TemporaryFile() as errors:
-        process = started(command, size, subprocess.PIPE, stderr=errors)
-
-        def feed():
-            try:
-                for frame in frames:
-                    process.stdin.write(frame.data)
-                process.stdin.close()
-            except BrokenPipeError:
-                pass
-
-        feeder = threading.Thread(target=feed)
-        feeder.start()
+        is_file = hasattr(source, "fileno")
+        if is_file:
+            source.seek(0)
+        process = started(command, size, source if is_file else subprocess.PIPE, stderr=errors)
+        feeder = None if is_file else feed(process, source)
         boxes, begun, seen = [[] for _ in range(count)], [[] for _ in range(count)], 0
         for line in process.stdout:
             if not line.startswith(b"{"):
@@ -111,12 +121,28 @@ def detect(command, size, frames, count):
                 process.kill()
                 raise PeersError(f"not a line of the protocol ({error!r}): {line[:200].decode(errors='replace')}") from error
             seen += 1
-        feeder.join()
+        if feeder:
+            feeder.join()
         if process.wait() != 0 or seen < count:
             errors.seek(0)
             last = errors.read().decode(errors="replace").strip().splitlines()[-3:]
             raise PeersError(f"{command}: ended with {process.returncode} after {seen} of {count} frames: {' / '.join(last)}")
         return boxes, begun
+
+
+def feed(process, frames):
+    """Writes the frames to a process, in a thread."""
+
+    def write():
+        # A detector that ends early is reported by who reads its lines.
+        with contextlib.suppress(BrokenPipeError):
+            for frame in frames:
+                process.stdin.write(frame.data)
+            process.stdin.close()
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    return thread
 
 
 @dataclass
@@ -277,7 +303,7 @@ def write_pictures(folder, scene, detector, result, boxes):
 
 def milliseconds(detectors, pictures):
     """The processor's time of each detector for a frame of 1080p: of a run with many frames less one with few, so that the start
-    does not count. The median of five."""
+    does not count. The median of three."""
     size, few, many = (1920, 1080), 10, 130
     scene = next(s for s in all_scenes(pictures, 20, True, (size,)) if s.name.startswith("special: stops"))
     with tempfile.TemporaryDirectory() as folder:
@@ -301,7 +327,7 @@ def milliseconds(detectors, pictures):
         found = {}
         for name, command in detectors.items():
             progress(f"time: {name}")
-            passes = [spent(command, many) - spent(command, few) for _ in range(5)]
+            passes = [spent(command, many) - spent(command, few) for _ in range(3)]
             found[name] = 1000 * statistics.median(passes) / (many - few)
         return found
 
@@ -467,20 +493,21 @@ def main():
     if not scenes:
         raise PeersError(f"no scene is called {options.scenes}: --list names them")
     names = (QUICK if options.quick else SETTINGS) if options.peers is None else options.peers
-    detectors = dict(each.split("=", 1) for each in options.detector) | {name: peer_command(name) for name in names}
+    detectors = dict(each.split("=", 1) for each in options.detector) | {name: peer_command(*SETTINGS[name]) for name in names}
     if not detectors:
         raise PeersError("nothing to measure: give --detector or --peers")
     if options.video:
         return watch_video(options.video, detectors, options.pictures, progress)
     results = {name: [] for name in detectors}
     for at, scene in enumerate(scenes):
-        for name, command in detectors.items():
-            progress(f"[{at + 1}/{len(scenes)}] {scene.name}: {name}")
-            boxes, begun = detect(command, (scene.width, scene.height), scene.frames(), scene.count)
-            result = judge(scene, boxes, begun)
-            results[name].append(result)
-            if options.pictures:
-                write_pictures(options.pictures, scene, name, result, boxes)
+        progress(f"[{at + 1}/{len(scenes)}] {scene.name}")
+        with kept(scene) as file:
+            for name, command in detectors.items():
+                boxes, begun = detect(command, (scene.width, scene.height), file or scene.frames(), scene.count)
+                result = judge(scene, boxes, begun)
+                results[name].append(result)
+                if options.pictures:
+                    write_pictures(options.pictures, scene, name, result, boxes)
     progress("")
     print(f"{datetime.date.today()}, OpenCV {cv2.__version__}; {len(scenes)} scenes, still ones of {options.seconds} s")
     if any(not scene.objects for scene in scenes):
@@ -488,15 +515,11 @@ def main():
     if any(scene.objects for scene in scenes):
         print(f"\n{object_table(results)}")
     if not options.no_time:
-        times = milliseconds({**detectors, "none": peer_command_none()}, pictures)
+        times = milliseconds(detectors | {name: peer_command(*each) for name, each in TIMED.items()}, pictures)
         progress("")
         print("\n" + markdown(["", *times], [["ms a frame of 1080p, user + system", *(f"{time:.1f}" for time in times.values())]]))
     write_csv(options.out, results)
     print(f"\nWrote {options.out}/detect_scenes.csv and detect_objects.csv")
-
-
-def peer_command_none():
-    return f"{sys.executable} -B {shlex.quote(str(PEERS))} none {{width}} {{height}} {{fps}}"
 
 
 if __name__ == "__main__":

@@ -43,6 +43,7 @@ import av
 import cv2
 import numpy
 
+import selftest
 from common import PeersError
 from detect_scenes import RATE, Pictures, Scene, all_scenes
 from report import markdown
@@ -75,11 +76,13 @@ def peer_command(detector, settings):
     return f"{sys.executable} -B {shlex.quote(str(PEERS))} {detector} {{width}} {{height}} {{fps}} {settings}"
 
 
-def started(command, scene_size, source, **more):
-    width, height = scene_size
-    for name, value in (("width", width), ("height", height), ("fps", RATE)):
-        command = command.replace("{" + name + "}", str(value))
-    words = shlex.split(command)
+def started(command, size, source, **more):
+    """Starts a command: a text with places for the size and rate, or its words."""
+    words = command
+    if isinstance(command, str):
+        for name, value in (("width", size[0]), ("height", size[1]), ("fps", RATE)):
+            command = command.replace("{" + name + "}", str(value))
+        words = shlex.split(command)
     try:
         return subprocess.Popen(words, stdin=source, stdout=subprocess.PIPE, **more)
     except OSError as error:
@@ -168,9 +171,10 @@ class Result:
     begun: int = 0
     false_boxes: int = 0
     objects: list = field(default_factory=list)
-    hit: int = None
-    miss: int = None
-    false: int = None
+    # Frames of hits, misses and false boxes.
+    hits: list = field(default_factory=list)
+    misses: list = field(default_factory=list)
+    wrong: list = field(default_factory=list)
 
     @property
     def frames(self):
@@ -240,8 +244,8 @@ def judge(scene, boxes, begun):
             ]  # fmt: skip
             false += not near
         result.false_boxes += false
-        if false and result.false is None:
-            result.false = n
+        if false:
+            result.wrong.append(n)
         if found:
             result.alarm_frames += 1
             result.alarms += n - last_alarm > RATE
@@ -260,10 +264,9 @@ def follow(result, n, box, found, followed):
         followed.ids.update(each[4] for each in touching)
         if followed.delay is None:
             followed.delay = n - followed.first
-        if n > followed.first + 10:
-            result.hit = n
-    elif n > followed.first + 10:
-        result.miss = n
+        result.hits.append(n)
+    else:
+        result.misses.append(n)
 
 
 def draw(i420, truth, found):
@@ -289,8 +292,9 @@ def file_name(text):
 
 
 def write_pictures(folder, scene, detector, result, boxes):
-    """The frames of a hit, a miss and a false alarm."""
-    wanted = {n: word for word, n in (("hit", result.hit), ("miss", result.miss), ("false", result.false)) if n is not None}
+    """The middle one of the frames with hits, of those with misses, and of those with false boxes."""
+    kinds = ("hit", result.hits), ("miss", result.misses), ("false", result.wrong)
+    wanted = {of[len(of) // 2]: word for word, of in kinds if of}
     if not wanted:
         return
     for n, frame in enumerate(scene.frames()):
@@ -498,6 +502,9 @@ def main():
         raise PeersError("nothing to measure: give --detector or --peers")
     if options.video:
         return watch_video(options.video, detectors, options.pictures, progress)
+    progress("self-test")
+    selftest.check_scenes()
+    selftest.check_judgement()
     results = {name: [] for name in detectors}
     for at, scene in enumerate(scenes):
         progress(f"[{at + 1}/{len(scenes)}] {scene.name}")

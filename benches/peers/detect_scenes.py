@@ -769,13 +769,16 @@ def special_scenes(pictures, width, height):
     )  # fmt: skip
     yield scene
     scene = make("two that cross", "street", 350)
-    for side in (0, 1):
-        start = (-size / 2, 0.62 * height) if side == 0 else (width + size / 2, 0.62 * height + size / 3)
-        speed = 3 * unit * (1 if side == 0 else -1)
-        frames = int((width + size) / abs(speed))
-        scene.objects.append(
-            Object(size, 3, contrast, "textured", *crossing(start, QUIET, (speed, 0), frames))
-        )
+    for x, y, speed in ((-size / 2, 0.62, 3), (width + size / 2, 0.7, -3)):
+        frames = int((width + size) / 3 / unit)
+        walk = crossing((x, y * height), QUIET, (speed * unit, 0), frames)
+        scene.objects.append(Object(size, 3, contrast, "textured", *walk))
+    yield scene
+    scene = make("six at once", "city", 400)
+    for index, speed in enumerate((1, -1.5, 2, -2, 1.5, -1)):
+        x, y = (-12 if speed > 0 else width + 12), (0.1 + 0.16 * index) * height
+        walk = crossing((x, y), QUIET + 10 * index, (speed * unit, 0), 400)
+        scene.objects.append(Object(24, abs(speed), contrast, "textured", *walk))
     yield scene
 
 

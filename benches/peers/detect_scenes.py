@@ -653,7 +653,8 @@ def way(scene, size, speed, random):
         velocity = direction(random) * speed
         length = int((width + size) / abs(velocity[0])) + 1
         x = -size / 2 if velocity[0] > 0 else width + size / 2
-        half = abs(velocity[1]) * length / 2 + size / 2
+        # A camera that moves does not show what is above and below.
+        half = abs(velocity[1]) * length / 2 + size / 2 + (height - scene.height) / 2
         middle = random.uniform(min(half, height / 2), max(height - half, height / 2))
         return numpy.array([x, middle - velocity[1] * length / 2]), velocity, length
 

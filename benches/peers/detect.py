@@ -37,7 +37,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-from dataclasses import dataclass, field
 
 import av
 import cv2
@@ -45,13 +44,12 @@ import numpy
 
 import selftest
 from common import PeersError
-from detect_scenes import RATE, Pictures, Scene, all_scenes
+from detect_judge import LEARNING, judge
+from detect_scenes import RATE, Pictures, all_scenes
 from report import markdown
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PEERS = pathlib.Path(__file__).with_name("detect_peers.py")
-# Frames in which a detector may still learn the scene.
-LEARNING = 2 * RATE
 # Frames until an object that is half in the frame shall be touched.
 IN_TIME = 5
 # The settings that are tried of each peer. OpenCV's models see a frame of 360 lines.
@@ -150,127 +148,6 @@ def feed(process, frames):
     return thread
 
 
-@dataclass
-class Followed:
-    """What a detector has found of one object."""
-
-    thing: object
-    frames: int = 0
-    fits: int = 0
-    touches: int = 0
-    first: int = None
-    delay: int = None
-    ids: set = field(default_factory=set)
-
-
-@dataclass
-class Result:
-    """What a detector has found in one scene."""
-
-    scene: Scene
-    alarms: int = 0
-    alarm_frames: int = 0
-    begun: int = 0
-    false_boxes: int = 0
-    objects: list = field(default_factory=list)
-    # Frames of hits, misses and false boxes.
-    hits: list = field(default_factory=list)
-    misses: list = field(default_factory=list)
-    wrong: list = field(default_factory=list)
-
-    @property
-    def frames(self):
-        return max(self.scene.count - LEARNING, 1)
-
-    @property
-    def alarms_an_hour(self):
-        return self.alarms * 3600 * RATE / self.frames
-
-
-def intersection(a, b):
-    width = min(a[0] + a[2], b[0] + b[2]) - max(a[0], b[0])
-    height = min(a[1] + a[3], b[1] + b[3]) - max(a[1], b[1])
-    return max(width, 0) * max(height, 0)
-
-
-def fits(a, b):
-    common = intersection(a, b)
-    return common >= 0.5 * (a[2] * a[3] + b[2] * b[3] - common)
-
-
-def grown(box, by):
-    return box[0] - by, box[1] - by, box[2] + 2 * by, box[3] + 2 * by
-
-
-def union(a, b):
-    left, top = min(a[0], b[0]), min(a[1], b[1])
-    return left, top, max(a[0] + a[2], b[0] + b[2]) - left, max(a[1] + a[3], b[1] + b[3]) - top
-
-
-def touches(found, box, unit):
-    """Whether a found box is on an object, and not just as large as the frame."""
-    around = grown(box, 16 * unit)
-    return intersection(found, box) > 0 and found[2] * found[3] <= 4 * around[2] * around[3]
-
-
-def judge(scene, boxes, begun):
-    """Compares what was found with what is there."""
-    result = Result(scene, objects=[Followed(thing) for thing in scene.objects])
-    last_alarm = -RATE
-    # Where each object was, with the frame, for the last second.
-    trails = [[] for _ in scene.objects]
-    for n, found in enumerate(boxes):
-        truth = scene.truth(n)
-        for box in truth:
-            trails[box.index].append((n, (box.x, box.y, box.width, box.height)))
-        places = []
-        for trail in trails:
-            while trail and trail[0][0] < n - RATE:
-                trail.pop(0)
-            if trail:
-                whole = trail[0][1]
-                for _, place in trail:
-                    whole = union(whole, place)
-                places.append((whole, [place for _, place in trail]))
-        for box in truth:
-            if box.wanted:
-                follow(result, n, (box.x, box.y, box.width, box.height), found, result.objects[box.index])
-        if n < LEARNING:
-            continue
-        result.begun += len(begun[n])
-        by, false = 16 * scene.unit, 0
-        for box in found:
-            near = [
-                whole for whole, trail in places
-                if box[2] * box[3] <= 4 * numpy.prod(grown(whole, by)[2:]) and any(intersection(box, grown(place, by)) for place in trail)
-            ]  # fmt: skip
-            false += not near
-        result.false_boxes += false
-        if false:
-            result.wrong.append(n)
-        if found:
-            result.alarm_frames += 1
-            result.alarms += n - last_alarm > RATE
-            last_alarm = n
-    return result
-
-
-def follow(result, n, box, found, followed):
-    """One object in one frame."""
-    followed.first = n if followed.first is None else followed.first
-    followed.frames += 1
-    touching = [each for each in found if touches(each, box, result.scene.unit)]
-    followed.fits += any(fits(each, box) for each in found)
-    if touching:
-        followed.touches += 1
-        followed.ids.update(each[4] for each in touching)
-        if followed.delay is None:
-            followed.delay = n - followed.first
-        result.hits.append(n)
-    else:
-        result.misses.append(n)
-
-
 def draw(i420, truth, found):
     """The frame with what is there and what was found."""
     shown = cv2.cvtColor(i420, cv2.COLOR_YUV2BGR_I420)
@@ -349,7 +226,10 @@ def still_table(results):
     rows = []
     for at, scene in enumerate(scenes):
         of = [[r for r in results[name] if not r.scene.objects][at] for name in names]
-        rows.append([scene.removeprefix("still: ")] + [f"{significant(r.alarms_an_hour)} ({100 * r.alarm_frames / r.frames:.0f} %)" for r in of])
+        rows.append(
+            [scene.removeprefix("still: ")]
+            + [f"{significant(r.alarms_an_hour)} ({100 * r.alarm_frames / r.frames:.0f} %)" for r in of]
+        )
     quiet = [sum(r.alarms == 0 for r in results[name] if not r.scene.objects) for name in names]
     rows.append(["scenes without an alarm"] + [f"{count} of {len(scenes)}" for count in quiet])
     return markdown(["alarms an hour (frames in alarm)", *names], rows)
@@ -390,16 +270,14 @@ def object_cell(found):
 
 def object_table(results):
     names = list(results)
-    pairs = {
-        name: [(r.scene, each) for r in results[name] for each in r.objects if each.frames] for name in names
-    }
+    pairs = {name: [(r.scene, each) for r in results[name] for each in r.objects if each.frames] for name in names}
     rows = []
     for title, belongs in groups([(scene, each.thing) for scene, each in pairs[names[0]]]):
         cells = [[each for scene, each in pairs[name] if belongs(scene, each.thing)] for name in names]
         if cells[0]:
             rows.append([f"{title} ({len(cells[0])})", *map(object_cell, cells)])
     for camera in ("still", "moving"):
-        of = lambda name: [r for r in results[name] if r.scene.objects and camera_of(r.scene) == camera]
+        of = lambda name, camera=camera: [r for r in results[name] if r.scene.objects and camera_of(r.scene) == camera]
         if of(names[0]):
             frames = sum(r.frames for r in of(names[0]))
             rows.append(
@@ -446,7 +324,12 @@ def watch_video(path, detectors, folder, progress):
         boxes, begun = detect(command, size, frames, len(frames))
         counts = [len(found) for found in boxes[LEARNING:]]
         rows.append(
-            [name, f"{100 * numpy.mean([count > 0 for count in counts]):.0f}", f"{numpy.mean(counts):.1f}", str(sum(map(len, begun)) or "–")]
+            [
+                name,
+                f"{100 * numpy.mean([count > 0 for count in counts]):.0f}",
+                f"{numpy.mean(counts):.1f}",
+                str(sum(map(len, begun)) or "–"),
+            ]
         )
         if folder:
             for n in range(100, len(frames), max(len(frames) // 6, 1)):
@@ -465,7 +348,9 @@ def progress(words):
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--shared", type=pathlib.Path, default=ROOT.parent / "shared", metavar="FOLDER", help="with clips and flow")
+    parser.add_argument(
+        "--shared", type=pathlib.Path, default=ROOT.parent / "shared", metavar="FOLDER", help="with clips and flow"
+    )
     parser.add_argument("--detector", action="append", default=[], metavar="NAME=COMMAND", help="one more, measured first")
     parser.add_argument("--peers", nargs="*", choices=(*SETTINGS, []), metavar="NAME", help=f"which of {', '.join(SETTINGS)}")
     parser.add_argument("--scenes", default="*", metavar="PATTERN", help="names of scenes, such as 'still: rain*'")
@@ -527,13 +412,17 @@ def main():
     if not options.no_time:
         times = milliseconds(detectors | {name: peer_command(*each) for name, each in TIMED.items()}, pictures)
         progress("")
-        print("\n" + markdown(["", *times], [["ms a frame of 1080p, user + system", *(f"{time:.1f}" for time in times.values())]]))
+        print(
+            "\n" + markdown(["", *times], [["ms a frame of 1080p, user + system", *(f"{time:.1f}" for time in times.values())]])
+        )
     write_csv(options.out, results)
     print(f"\nWrote {options.out}/detect_scenes.csv and detect_objects.csv")
 
 
 if __name__ == "__main__":
     cv2.setNumThreads(1)
+    # The pictures' decoder warns of an old name of its pixel format.
+    av.logging.set_level(av.logging.ERROR)
     try:
         main()
     except PeersError as error:

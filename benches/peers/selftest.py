@@ -121,11 +121,12 @@ class SmoothPictures:
 
 def check_scenes():
     """Checks that scenes of detectors have what their truth says."""
-    import detect_scenes as scenes
-    from detect_scenes import CAMERAS, Object, Scene, crossing, split
+    import detect_effects as effects
+    from detect_effects import CAMERAS
+    from detect_scenes import Object, Scene, crossing, split
 
     size = 320, 180
-    scene = lambda name, *effects, **more: Scene(name, "street", *size, 40, SmoothPictures(), effects, **more)
+    scene = lambda name, *changes, **more: Scene(name, "street", *size, 40, SmoothPictures(), changes, **more)
     for camera in (None, "pan with shake", "rotation", "zoom"):
         empty = scene("empty", camera=CAMERAS.get(camera))
         way = crossing((120 if camera else 90, 80), 5, (3.3, 1.1), 20)
@@ -143,12 +144,12 @@ def check_scenes():
     moved = [split(frame)[0] for frame in scene("pan", camera=lambda n: (4 * n, 2 * n, 1, 0)).frames()]
     # Two samples at 360 lines are one at 180.
     check((moved[4][:-4, :-8] == moved[2][4 - 2 : -2, 8 - 4 : -4]).all(), "a pan moves the picture by the camera's way")
-    gray = [split(frame) for frame in scene("infrared", scenes.infrared).frames()]
+    gray = [split(frame) for frame in scene("infrared", effects.infrared).frames()]
     check(gray[20][2].std() == 0 and gray[20][2][0, 0] > 130, "there is chroma before infrared")
     for sigma in (2, 10):
         first, second = (split(frame)[0].astype(float) for _, frame in zip(range(2), scene("noise", noise=sigma).frames()))
         check(abs((first - second).std() / 2**0.5 - sigma) < 0.05 * sigma, f"noise has a deviation of {sigma}")
-    twice = [list(scene("same", scenes.snow(9), scenes.rain(5), noise=2).frames()) for _ in range(2)]
+    twice = [list(scene("same", effects.snow(9), effects.rain(5), noise=2).frames()) for _ in range(2)]
     check(all((a == b).all() for a, b in zip(*twice)), "a scene is the same in each run")
     coded = list(scene("coded", noise=2, codec={"crf": "30", "g": "10"}).frames())
     check(len(coded) == 40 and coded[0].shape == (270, 320), "each encoded frame comes back")

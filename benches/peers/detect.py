@@ -13,7 +13,7 @@ A detector is any program that reads raw I420 frames from standard input and wri
 
 What is measured, in frames from the third second of a scene on:
 
-- alarms: stretches of frames with boxes, of which a second without ends one; and the share of frames with boxes;
+- alarms: runs of frames with boxes, in which gaps of up to a second do not count; and the share of frames with boxes;
 - of objects that move and are at least half in the frame: the share of frames in which a box has an intersection over union of at
   least 0.5; the share in which a box touches the object, and is not many times as large (four times the object with 16 samples
   around it, at 640 x 360); the share of objects that are touched in any frame, and in one of the first six;
@@ -137,7 +137,7 @@ def feed(process, frames):
     """Writes the frames to a process, in a thread."""
 
     def write():
-        # A detector that ends early is reported by who reads its lines.
+        # The reader of its lines reports a detector that ends early.
         with contextlib.suppress(BrokenPipeError):
             for frame in frames:
                 process.stdin.write(frame.data)

@@ -22,7 +22,7 @@ def triangle(position):
 
 
 def with_rests(n, moving, resting):
-    """The position on a way with as many frames of moving and resting in turn."""
+    """The position on a path with so many frames of moving and resting in turn."""
     turns, rest = divmod(n, moving + resting)
     return turns + min(rest / moving, 1)
 

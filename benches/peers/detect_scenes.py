@@ -142,7 +142,7 @@ class Object:
     moves: callable
     # Set when it is drawn first: premultiplied planes and their alphas.
     patch: list = None
-    # The mean difference to what it hides, over its way.
+    # The mean difference to what it hides, over its path.
     measured_contrast: float = 0.0
 
 
@@ -159,7 +159,7 @@ class Box:
 
 
 def crossing(start, begin, velocity, frames):
-    """A way of `frames` frames from `start`, from frame `begin` on; and when it moves."""
+    """A path of `frames` frames from `start`, from frame `begin` on; and the frames in which it moves."""
     start, velocity = numpy.array(start, float), numpy.array(velocity, float)
 
     def place(n):
@@ -233,7 +233,7 @@ class Scene:
             yield planes
 
     def paint(self, thing, world, random):
-        """Makes the object's samples: the mean of what it hides on its way, and its contrast and texture."""
+        """Makes the object's samples: the mean of what it hides on its path, and its contrast and texture."""
         size = thing.size
         hidden = [cut for n in range(0, self.count, 4) if (cut := self.hidden(world[0], thing, n)) is not None]
         mean = numpy.mean([cut.mean() for cut in hidden]) if hidden else 128
@@ -242,7 +242,7 @@ class Scene:
         if thing.texture == "textured":
             name = ("yard", "toys", "paper")[random.integers(3)]
             luma += self.texture(name, size, random) * thing.contrast / 2
-        chroma = [numpy.full((size // 2, size // 2), 128 + way * thing.contrast / 2, numpy.float32) for way in (sign, -sign)]
+        chroma = [numpy.full((size // 2, size // 2), 128 + side * thing.contrast / 2, numpy.float32) for side in (sign, -sign)]
         thing.measured_contrast = numpy.mean([abs(cut - luma.mean()).mean() for cut in hidden]) if hidden else 0
         thing.patch = [self.patch(plane) for plane in (luma, *chroma)]
 
@@ -366,8 +366,8 @@ def still_scenes(pictures, width, height, seconds):
     yield make("pan, shaken by a hand", "street", camera=CAMERAS["pan with shake"])
 
 
-def way(scene, size, speed, random):
-    """Start, velocity and length of a way over the whole scene."""
+def long_path(scene, size, speed, random):
+    """Start, velocity and number of frames of a path over the whole scene."""
     width, height = scene.world
 
     def one():
@@ -382,8 +382,8 @@ def way(scene, size, speed, random):
     return evenest(scene, size, one)
 
 
-def short_way(scene, size, speed, random, frames, quarter):
-    """Start, velocity and length of a way of so many frames in a quarter of the frame."""
+def short_path(scene, size, speed, random, frames, quarter):
+    """Start, velocity and number of frames of a path in a quarter of the frame."""
     world, frame = numpy.array(scene.world), numpy.array((scene.width, scene.height))
     corner = (world - frame) / 2 + frame / 2 * (quarter % 2, quarter // 2)
 
@@ -404,11 +404,11 @@ def direction(random):
 
 
 def evenest(scene, size, one):
-    """Of some ways, that whose background differs least, so that the contrast is what it is said to be."""
+    """Of some random paths, the one over the most even background, so that the contrast is what it is said to be."""
     smooth = cv2.blur(scene.pictures.planes(scene.picture, *scene.world)[0], (size, size))
 
-    def spread(way):
-        start, velocity, length = way
+    def spread(path):
+        start, velocity, length = path
         places = (start + velocity * numpy.linspace(0, length, 24)[:, None]).astype(int)
         x, y = (numpy.clip(places[:, axis], 0, smooth.shape[1 - axis] - 1) for axis in (0, 1))
         return smooth[y, x].std()
@@ -432,7 +432,7 @@ def fast_scene(pictures, width, height, picture, texture, noise, camera, sizes, 
     passes = [(size, speed, contrast) for size in sizes for speed in speeds for contrast in contrasts]
     for index in random.permutation(len(passes)):
         size, speed, contrast = passes[index]
-        start, velocity, length = way(scene, size, speed, random)
+        start, velocity, length = long_path(scene, size, speed, random)
         scene.objects.append(Object(size, speed, contrast, texture, *crossing(start, at, velocity, length)))
         at += length + 2 * RATE
     scene.count = at
@@ -447,7 +447,7 @@ def slow_scene(pictures, width, height, picture, texture, noise, camera, size, s
     )  # fmt: skip
     random = named(scene)
     for quarter, contrast in zip(random.permutation(4), contrasts):
-        start, velocity, length = short_way(scene, size, speed, random, 4 * RATE, quarter)
+        start, velocity, length = short_path(scene, size, speed, random, 4 * RATE, quarter)
         scene.objects.append(Object(size, speed, contrast, texture, *from_rest(start, QUIET, velocity, length)))
     return scene
 
@@ -460,10 +460,10 @@ def special_scenes(pictures, width, height):
     )
 
     def cross(scene, begin, speed=4):
-        start, velocity, length = way(scene, size, speed, named(scene))
+        start, velocity, length = long_path(scene, size, speed, named(scene))
         scene.objects.append(Object(size, speed, contrast, "textured", *crossing(start, begin, velocity, length)))
 
-    # The light changes at frame 250 while the object is in the middle of its way.
+    # The light changes at frame 250 while the object is in the middle of its path.
     half = round(width / 4 / 2)
     for name, picture, effect in (
         ("lamp off", "toys", steady(lamp)),

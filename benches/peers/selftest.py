@@ -129,8 +129,8 @@ def check_scenes():
     scene = lambda name, *changes, **more: Scene(name, "street", *size, 40, SmoothPictures(), changes, **more)
     for camera in (None, "pan with shake", "rotation", "zoom"):
         empty = scene("empty", camera=CAMERAS.get(camera))
-        way = crossing((120 if camera else 90, 80), 5, (3.3, 1.1), 20)
-        full = scene("full", camera=CAMERAS.get(camera), objects=[Object(24, 3.5, 40, "flat", *way)])
+        path = crossing((120 if camera else 90, 80), 5, (3.3, 1.1), 20)
+        full = scene("full", camera=CAMERAS.get(camera), objects=[Object(24, 3.5, 40, "flat", *path)])
         for n, (without, with_it) in enumerate(zip(empty.frames(), full.frames())):
             changed = numpy.argwhere(abs(split(without)[0].astype(int) - split(with_it)[0]) > 12)
             boxes = full.truth(n)
@@ -143,7 +143,7 @@ def check_scenes():
                 check(box.wanted, f"an object inside of the frame is wanted ({camera}, {n})")
     moved = [split(frame)[0] for frame in scene("pan", camera=lambda n: (4 * n, 2 * n, 1, 0)).frames()]
     # Two samples at 360 lines are one at 180.
-    check((moved[4][:-4, :-8] == moved[2][4 - 2 : -2, 8 - 4 : -4]).all(), "a pan moves the picture by the camera's way")
+    check((moved[4][:-4, :-8] == moved[2][4 - 2 : -2, 8 - 4 : -4]).all(), "a pan moves the picture as the camera")
     gray = [split(frame) for frame in scene("infrared", effects.infrared).frames()]
     check(gray[20][2].std() == 0 and gray[20][2][0, 0] > 130, "there is chroma before infrared")
     for sigma in (2, 10):
@@ -169,10 +169,10 @@ def check_judgement():
     judge = lambda boxes: detect.judge(scene, boxes, [[] for _ in boxes])
     right = judge(known)
     found = right.objects[0]
-    check((found.fits, found.touches, found.delay) == (found.frames,) * 2 + (0,), "who knows the truth finds all")
-    check(right.false_boxes == 0 and right.alarms == 1 and found.ids == {7}, "who knows the truth says nothing false")
+    check((found.fits, found.touches, found.delay) == (found.frames,) * 2 + (0,), "a detector that knows the truth finds all")
+    check(right.false_boxes == 0 and right.alarms == 1 and found.ids == {7}, "a detector that knows the truth has no false box")
     blind = judge([[]] * scene.count)
-    check((blind.objects[0].touches, blind.alarms, blind.objects[0].delay) == (0, 0, None), "who says nothing finds nothing")
+    check((blind.objects[0].touches, blind.alarms, blind.objects[0].delay) == (0, 0, None), "a detector without boxes finds nothing")
     everywhere = judge([[[0, 0, 640, 360, 0]]] * scene.count)
     check(everywhere.objects[0].touches == 0, "a box as large as the frame finds nothing")
     check(everywhere.false_boxes == everywhere.frames, "a box as large as the frame is false")

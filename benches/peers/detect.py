@@ -315,8 +315,11 @@ def write_csv(folder, results):
 
 def watch_video(path, detectors, folder, progress):
     """A real video without known boxes: how often each detector finds something, and pictures to look at."""
-    with av.open(str(path)) as container:
-        frames = [frame.to_ndarray(format="yuv420p") for frame in container.decode(video=0)]
+    try:
+        with av.open(str(path)) as container:
+            frames = [frame.to_ndarray(format="yuv420p") for frame in container.decode(video=0)]
+    except (OSError, av.AVError, IndexError) as error:
+        raise PeersError(f"cannot read a video from {path}: {error}") from error
     size = frames[0].shape[1], frames[0].shape[0] * 2 // 3
     rows = []
     for name, command in detectors.items():
@@ -370,6 +373,8 @@ def parse_arguments():
         parser.error("--size: such as 1280x720")
     if any(len(size) != 2 or size[0] % 4 or size[1] % 4 or min(size) < 144 for size in options.sizes):
         parser.error("--size: width and height must be multiples of 4 and at least 144, such as 1280x720")
+    if options.seconds < 3:
+        parser.error("--seconds: at least 3, because the first two do not count")
     if any("=" not in each for each in options.detector):
         parser.error("--detector: NAME=COMMAND, such as 'ours=detect {width} {height} {fps}'")
     return options

@@ -177,12 +177,15 @@ def main():
     arguments = sys.argv[1:]
     if len(arguments) < 4 or arguments[0] not in (*DETECTORS, "motioncells"):
         sys.exit(__doc__)
-    detector, width, height, rate = arguments[0], *map(int, arguments[1:4])
+    detector = arguments[0]
+    try:
+        width, height, rate = map(int, arguments[1:4])
+        settings = {name: float(value) for name, value in (each.split("=", 1) for each in arguments[4:])}
+    except ValueError as error:
+        raise PeersError(f"not numbers: {' '.join(arguments[1:])}: such as 640 360 25 threshold=16") from error
     known = CELLS if detector == "motioncells" else DETECTORS[detector][1]
-    settings = dict(each.split("=", 1) for each in arguments[4:])
     if unknown := set(settings) - set(known):
         raise PeersError(f"{detector} has no setting {', '.join(sorted(unknown))}: it has {', '.join(known)}")
-    settings = {name: float(value) for name, value in settings.items()}
     if detector == "motioncells":
         motioncells(width, height, rate, settings)
     else:

@@ -20,12 +20,11 @@ What is measured, in frames from the third second of a scene on:
 - false boxes: those that touch no place where an object was within the last second, with 16 samples around it;
 - the processor's time (user and system) for a frame of 1080p. `none` is what reading the frames takes in Python.
 
-Prints tables and writes detect_scenes.csv and detect_objects.csv.
+Prints tables and writes detect_scenes.csv and detect_objects.csv. An interrupted run shows the scenes that it has done.
 """
 
 import argparse
 import contextlib
-import csv
 import datetime
 import fnmatch
 import json
@@ -42,6 +41,7 @@ import av
 import cv2
 import numpy
 
+import detect_report as report
 import selftest
 from common import PeersError
 from detect_judge import LEARNING, judge
@@ -50,8 +50,6 @@ from report import markdown
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PEERS = pathlib.Path(__file__).with_name("detect_peers.py")
-# Frames until an object that is half in the frame shall be touched.
-IN_TIME = 5
 # The settings that are tried of each peer. OpenCV's models see a frame of 360 lines.
 SETTINGS = {
     "mog2": ("mog2", "lines=360"),
@@ -215,104 +213,6 @@ def milliseconds(detectors, pictures):
         return found
 
 
-def significant(value):
-    return "0" if value == 0 else f"{value:.0f}" if value >= 10 else f"{value:.1f}"
-
-
-def still_table(results):
-    """Alarms an hour, and the share of frames in alarm."""
-    names = list(results)
-    scenes = [result.scene.name for result in results[names[0]] if not result.scene.objects]
-    rows = []
-    for at, scene in enumerate(scenes):
-        of = [[r for r in results[name] if not r.scene.objects][at] for name in names]
-        rows.append(
-            [scene.removeprefix("still: ")]
-            + [f"{significant(r.alarms_an_hour)} ({100 * r.alarm_frames / r.frames:.0f} %)" for r in of]
-        )
-    quiet = [sum(r.alarms == 0 for r in results[name] if not r.scene.objects) for name in names]
-    rows.append(["scenes without an alarm"] + [f"{count} of {len(scenes)}" for count in quiet])
-    return markdown(["alarms an hour (frames in alarm)", *names], rows)
-
-
-def camera_of(scene):
-    return "still" if scene.camera is None else "moving"
-
-
-def groups(followed):
-    """Names of sets of objects, and which are in it. `followed` are pairs of a scene and what was found of an object."""
-    ordinary = lambda scene: not scene.name.startswith("special")
-    yield "size 16 and more, contrast 16 and more", lambda s, t: ordinary(s) and t.size >= 16 and t.contrast >= 16
-    yield "the same, still camera", lambda s, t: ordinary(s) and t.size >= 16 and t.contrast >= 16 and not s.camera
-    yield "the same, moving camera", lambda s, t: ordinary(s) and t.size >= 16 and t.contrast >= 16 and s.camera
-    for size in sorted({thing.size for scene, thing in followed if ordinary(scene)}):
-        yield f"size {size}", lambda s, t, size=size: ordinary(s) and t.size == size
-    for speed in sorted({thing.speed for scene, thing in followed if ordinary(scene)}):
-        yield f"speed {speed:g}", lambda s, t, speed=speed: ordinary(s) and t.speed == speed
-    for contrast in sorted({thing.contrast for scene, thing in followed if ordinary(scene)}):
-        yield f"contrast {contrast}", lambda s, t, contrast=contrast: ordinary(s) and t.contrast == contrast
-    for noise in sorted({scene.noise for scene, _ in followed if ordinary(scene)}):
-        yield f"noise {noise}", lambda s, t, noise=noise: ordinary(s) and s.noise == noise
-    for texture in ("flat", "textured"):
-        yield texture, lambda s, t, texture=texture: ordinary(s) and t.texture == texture
-    for name in dict.fromkeys(scene.name for scene, _ in followed if not ordinary(scene)):
-        yield name.removeprefix("special: "), lambda s, t, name=name: s.name == name
-
-
-def object_cell(found):
-    """The shares of frames that fit and touch, of objects, and of objects in time."""
-    frames = sum(each.frames for each in found)
-    delays = [each.delay for each in found if each.delay is not None]
-    parts = [sum(each.fits for each in found) / frames, sum(each.touches for each in found) / frames]
-    parts += [len(delays) / len(found), sum(delay <= IN_TIME for delay in delays) / len(found)]
-    return " / ".join(f"{100 * part:.0f}" for part in parts)
-
-
-def object_table(results):
-    names = list(results)
-    pairs = {name: [(r.scene, each) for r in results[name] for each in r.objects if each.frames] for name in names}
-    rows = []
-    for title, belongs in groups([(scene, each.thing) for scene, each in pairs[names[0]]]):
-        cells = [[each for scene, each in pairs[name] if belongs(scene, each.thing)] for name in names]
-        if cells[0]:
-            rows.append([f"{title} ({len(cells[0])})", *map(object_cell, cells)])
-    for camera in ("still", "moving"):
-        of = lambda name, camera=camera: [r for r in results[name] if r.scene.objects and camera_of(r.scene) == camera]
-        if of(names[0]):
-            frames = sum(r.frames for r in of(names[0]))
-            rows.append(
-                [f"false boxes in 100 frames, {camera} camera"]
-                + [significant(100 * sum(r.false_boxes for r in of(name)) / frames) for name in names]
-            )
-    return markdown([f"% of frames with IoU ≥ 0.5 / touched / of objects / in {IN_TIME} frames", *names], rows)
-
-
-def write_csv(folder, results):
-    folder.mkdir(parents=True, exist_ok=True)
-    scenes = [
-        {
-            "detector": name, "scene": r.scene.name, "frames": r.frames, "alarms": r.alarms, "alarms_an_hour": f"{r.alarms_an_hour:.1f}",
-            "alarm_frames": r.alarm_frames, "begun": r.begun, "false_boxes": r.false_boxes,
-        }
-        for name, all_of in results.items() for r in all_of
-    ]  # fmt: skip
-    objects = [
-        {
-            "detector": name, "scene": r.scene.name, "size": e.thing.size, "speed": e.thing.speed, "contrast": e.thing.contrast,
-            "measured_contrast": f"{e.thing.measured_contrast:.1f}", "texture": e.thing.texture, "noise": r.scene.noise,
-            "camera": camera_of(r.scene), "first_frame": e.first, "frames": e.frames, "fits": e.fits, "touches": e.touches,
-            "delay": e.delay, "ids": len(e.ids),
-        }
-        for name, all_of in results.items() for r in all_of for e in r.objects if e.frames
-    ]  # fmt: skip
-    for file, rows in (("detect_scenes.csv", scenes), ("detect_objects.csv", objects)):
-        if rows:
-            with open(folder / file, "w", newline="", encoding="utf-8") as out:
-                writer = csv.DictWriter(out, rows[0])
-                writer.writeheader()
-                writer.writerows(rows)
-
-
 def watch_video(path, detectors, folder, progress):
     """A real video without known boxes: how often each detector finds something, and pictures to look at."""
     try:
@@ -364,6 +264,9 @@ def parse_arguments():
     parser.add_argument("--pictures", type=pathlib.Path, metavar="FOLDER", help="write hits, misses and false alarms as JPEG")
     parser.add_argument("--video", type=pathlib.Path, metavar="FILE", help="instead: a video, such as OpenCV's vtest.avi")
     parser.add_argument("--no-time", action="store_true", help="do not measure the processor's time")
+    parser.add_argument(
+        "--add", type=pathlib.Path, metavar="FOLDER", help="show the results of an earlier run (its --out) beside these"
+    )
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "out", metavar="FOLDER")
     options = parser.parse_args()
     options.seconds = options.seconds or (20 if options.quick else 60)
@@ -398,30 +301,35 @@ def main():
     progress("self-test")
     selftest.check_scenes()
     selftest.check_judgement()
-    results = {name: [] for name in detectors}
-    for at, scene in enumerate(scenes):
-        progress(f"[{at + 1}/{len(scenes)}] {scene.name}")
-        with kept(scene) as file:
-            for name, command in detectors.items():
-                boxes, begun = detect(command, (scene.width, scene.height), file or scene.frames(), scene.count)
-                result = judge(scene, boxes, begun)
-                results[name].append(result)
-                if options.pictures:
-                    write_pictures(options.pictures, scene, name, result, boxes)
+    rows, objects = report.read(options.add) if options.add else ([], [])
+    try:
+        for at, scene in enumerate(scenes):
+            progress(f"[{at + 1}/{len(scenes)}] {scene.name}")
+            with kept(scene) as file:
+                for name, command in detectors.items():
+                    boxes, begun = detect(command, (scene.width, scene.height), file or scene.frames(), scene.count)
+                    result = judge(scene, boxes, begun)
+                    rows.append(report.scene_row(name, result))
+                    objects.extend(report.object_rows(name, result))
+                    if options.pictures:
+                        write_pictures(options.pictures, scene, name, result, boxes)
+    except KeyboardInterrupt:
+        progress("")
+        print("Interrupted: these are the scenes so far.")
     progress("")
+    report.write(options.out, rows, objects)
+    names = list(dict.fromkeys([*detectors, *(row["detector"] for row in rows)]))
     print(f"{datetime.date.today()}, OpenCV {cv2.__version__}; {len(scenes)} scenes, still ones of {options.seconds} s")
-    if any(not scene.objects for scene in scenes):
-        print(f"\n{still_table(results)}")
-    if any(scene.objects for scene in scenes):
-        print(f"\n{object_table(results)}")
+    if any(not row["objects"] for row in rows):
+        print(f"\n{report.still_table(rows, names)}")
+    if objects:
+        print(f"\n{report.object_table(rows, objects, names)}")
     if not options.no_time:
         times = milliseconds(detectors | {name: peer_command(*each) for name, each in TIMED.items()}, pictures)
         progress("")
-        print(
-            "\n" + markdown(["", *times], [["ms a frame of 1080p, user + system", *(f"{time:.1f}" for time in times.values())]])
-        )
-    write_csv(options.out, results)
-    print(f"\nWrote {options.out}/detect_scenes.csv and detect_objects.csv")
+        line = ["ms a frame of 1080p, user + system", *(f"{time:.1f}" for time in times.values())]
+        print(f"\n{markdown(['', *times], [line])}")
+    print(f"\nWrote {options.out}/{report.SCENES} and {report.OBJECTS}")
 
 
 if __name__ == "__main__":

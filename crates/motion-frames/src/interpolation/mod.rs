@@ -1,6 +1,6 @@
 //! Frames between frames: motion compensation from the previous and the next frame of a stream.
 //!
-//! `docs/algorithms.md` has the definition, and [`oracle`] says it in plain loops. Each [`FrameMaker`] makes the same
+//! [`oracle`] defines them in plain loops. Each [`FrameMaker`] makes the same
 //! frames faster: [`Interpolator`] on the CPU, others on devices.
 //!
 //! The motion comes from hierarchical search in search frames: luma of eight bits, at half the size as often as it takes

@@ -3,8 +3,11 @@
 use std::collections::VecDeque;
 use std::error::Error;
 
-use motion_base::{Frame, FrameView};
-use motion_frames::denoising::{Denoiser, LumaSlot, Reference, Strength, search_parameters};
+use motion_base::Frame;
+use motion_frames::backend::{DenoisedStream, open_denoiser};
+use motion_frames::denoising::{
+    FrameDenoiser, LoadedFrame, LumaSlot, NoiseLevel, ReferenceFrame, Strength, search_parameters,
+};
 use motion_frames::interpolation::FrameFormat;
 use motion_search::backend::{self, Grouping};
 use motion_search::estimator::{Output, References};
@@ -35,6 +38,12 @@ struct WindowFrame {
     in_flight: usize,
 }
 
+impl WindowFrame {
+    fn loaded(&self) -> LoadedFrame<'_> {
+        LoadedFrame { slot: self.luma, planes: &self.planes }
+    }
+}
+
 /// A frame without its noise, and how often it was repeated.
 type Clean = (Vec<Samples>, usize);
 
@@ -44,7 +53,7 @@ struct Window {
     strength: Strength,
     references: References,
     session: Session<FieldPlace>,
-    denoiser: Denoiser,
+    denoiser: Box<dyn FrameDenoiser>,
     /// Frames that have left and later ones are averaged with, then those that wait.
     frames: VecDeque<WindowFrame>,
     /// How many of them have left.
@@ -57,14 +66,20 @@ struct Window {
 
 impl Window {
     fn open(purpose: &Purpose, format: &FrameFormat) -> PyResult<Self> {
-        let Purpose { strength, references, device, threads, .. } = purpose;
+        let Purpose { strength, level, is_spatial, references, device, threads, .. } = purpose;
         let device = process::device(device)?;
         let (width, height) = format.size;
         let parameters = search_parameters(width, height, *references).map_err(refused)?;
         let tuning = Tuning { threads: Some(*threads), ..Tuning::default() };
         let session = backend::open(&device, Kernel::Auto, &tuning, Grouping::default(), &parameters);
-        let loaded = references.backward + 1 + references.forward;
-        let denoiser = Denoiser::new(format, references.count(), loaded, *threads).map_err(refused)?;
+        let stream = DenoisedStream {
+            format: format.clone(),
+            references: references.count(),
+            loaded: references.backward + 1 + references.forward,
+        };
+        let (mut denoiser, _) = open_denoiser(&device, &stream, *threads).map_err(refused)?;
+        denoiser.set_noise_level(*level);
+        denoiser.set_spatial(*is_spatial);
         Ok(Self {
             format: format.clone(),
             strength: *strength,
@@ -95,7 +110,7 @@ impl Window {
         while self.session.in_flight() + self.references.count() > self.session.depth() {
             self.finish_search()?;
         }
-        let (search_frame, luma) = self.denoiser.load(&planes[0].view())?;
+        let (search_frame, luma) = self.denoiser.load(&planes)?;
         let slot = self.session.add_frame(search_frame)?;
         let mut frame = WindowFrame { planes, repeats: 0, slot, luma, fields: Vec::new(), in_flight: 0 };
         let (number, left) = (self.first + self.frames.len(), self.left);
@@ -144,30 +159,17 @@ impl Window {
         }
         let Self { format, strength, denoiser, frames, left, .. } = self;
         let frame = &frames[*left];
-        let planes: Vec<_> = frame.planes.iter().map(Frame::view).collect();
-        let others = frame.fields.iter().filter_map(|(offset, field)| {
+        let references = frame.fields.iter().filter_map(|(offset, field)| {
             let other = frames.get(left.checked_add_signed(*offset)?)?;
-            Some((
-                *offset,
-                other,
-                other.planes.iter().map(Frame::view).collect::<Vec<FrameView<'_>>>(),
-                field,
-            ))
-        });
-        let others: Vec<_> = others.collect();
-        let references = others.iter().map(|(offset, other, planes, field)| Reference {
-            slot: other.luma,
-            planes,
-            vectors: &field.vectors,
-            offset: *offset,
+            Some(ReferenceFrame { frame: other.loaded(), vectors: &field.vectors, offset: *offset })
         });
         let references: Vec<_> = references.collect();
-        let noise = denoiser.measure(&planes, &references, *strength)?;
+        let noise = denoiser.measure(frame.loaded(), &references, *strength)?;
         let clean: Vec<Samples> = if references.is_empty() || noise.is_none() || strength.is_none() {
-            planes.iter().map(copy).collect()
+            frame.planes.iter().map(|plane| copy(&plane.view())).collect()
         } else {
-            let written = planes.iter().enumerate().map(|(index, source)| {
-                write(format, index, |plane| denoiser.write_plane(index, source, &references, plane))
+            let written = (0..frame.planes.len()).map(|index| {
+                write(format, index, |plane| denoiser.write_plane(index, frame.loaded(), &references, plane))
             });
             written.collect::<Result<_, _>>()?
         };
@@ -189,6 +191,8 @@ impl Window {
 #[derive(Clone)]
 struct Purpose {
     strength: Strength,
+    level: NoiseLevel,
+    is_spatial: bool,
     references: References,
     depth: Depth,
     device: String,
@@ -206,9 +210,11 @@ pub struct Denoise {
 #[pymethods]
 impl Denoise {
     #[new]
-    #[pyo3(signature = (*, strength, past, future, bit_depth, levels, device, threads))]
+    #[pyo3(signature = (*, strength, noise_level, spatial, past, future, bit_depth, levels, device, threads))]
     fn new(
         strength: f64,
+        noise_level: Option<f64>,
+        spatial: bool,
         past: usize,
         future: usize,
         bit_depth: Option<u32>,
@@ -226,8 +232,11 @@ impl Denoise {
                 References::MOST
             )));
         }
+        let level = noise_level.map(NoiseLevel::known).transpose();
         let purpose = Purpose {
             strength: Strength::new(strength),
+            level: level.map_err(|error| PyValueError::new_err(error.to_string()))?.unwrap_or_default(),
+            is_spatial: spatial,
             references,
             depth: Depth { bits: bit_depth, levels },
             device: device.into(),

@@ -130,6 +130,8 @@ def test_frames():
         ms.interpolate(A, A, quality="best")
     with pytest.raises(ValueError, match="strength is -1: use 0 to 16"):
         ms.denoise([A], strength=-1)
+    with pytest.raises(ValueError, match="the noise level is 65: it must be a standard deviation from 0 to 64"):
+        ms.denoise([A], noise_level=65)
     with pytest.raises(ValueError, match="past is 0 and future is 0: use 0 to 4 each, and one frame at least"):
         ms.denoise([A], past=0, future=0)
     with pytest.raises(ValueError, match="frame 1 has 24 x 20 samples of 8 bits, its first frame has 48 x 40"):

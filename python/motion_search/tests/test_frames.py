@@ -67,18 +67,30 @@ def test_between_scenes_the_nearer_frame_is_shown():
 
 
 @pytest.mark.parametrize("kind, bits, size", KINDS)
-@pytest.mark.parametrize("past, future, strength", [(2, 2, 1.0), (1, 0, 2.0), (0, 3, 1.0), (4, 1, 0.5)])
-def test_clean_frames_are_those_of_the_element(kind, bits, size, past, future, strength, tmp_path):
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"past": 2, "future": 2},
+        {"past": 1, "future": 0, "strength": 2.0},
+        {"past": 0, "future": 3, "noise_level": 4.0},
+        {"past": 4, "future": 1, "strength": 0.5, "spatial": False},
+    ],
+)
+def test_clean_frames_are_those_of_the_element(kind, bits, size, settings, tmp_path):
     frames = with_chroma(moving(7, *size, bits), kind)
     # Some are repeated, among them the last one.
     frames = [frames[index] for index in (0, 0, 1, 2, 2, 2, 3, 4, 5, 6, 6)]
-    launch = f"motiondenoise device=native past={past} future={future} strength={strength}"
+    properties = {name.replace("_", "-"): value for name, value in settings.items()}
+    properties["spatial"] = "auto" if settings.get("spatial", True) else "off"
+    launch = " ".join(["motiondenoise device=native", *(f"{name}={value}" for name, value in properties.items())])
     found = by_elements(tmp_path, frames, launch, bits)
     depth = {} if bits in (8, 16) else {"bit_depth": bits}
-    clean = list(ms.denoise(iter(frames), past=past, future=future, strength=strength, **depth))
-    assert len(clean) == len(frames)
-    for number, frame in enumerate(clean):
-        assert equal(frame, planes_of(found[f"frame {number}"], frame)), number
+    # On the CPU, and where there is an OpenCL device, which other tests ask for, on that.
+    for device in {"native", ms.devices()[-1].device}:
+        clean = list(ms.denoise(iter(frames), device=device, **settings, **depth))
+        assert len(clean) == len(frames)
+        for number, frame in enumerate(clean):
+            assert equal(frame, planes_of(found[f"frame {number}"], frame)), (device, number)
 
 
 def test_less_noise_is_left():

@@ -17,6 +17,10 @@ pub(super) const AREA: usize = 8;
 /// A frame of more blocks is estimated from every second one.
 pub(super) const MOST_ASKED: usize = 1 << 13;
 
+/// What a frame tells as a whole is told by at most as many of the blocks that are asked: with the least odd step from one to the next
+/// that leaves no more, so that they are seldom in the same columns of all rows.
+pub(super) const MOST_SAMPLED: usize = 1 << 11;
+
 /// A shade of an area, or all of it, has its own estimate if at least as many blocks tell it.
 pub(super) const LEAST_OF_AREA: usize = 16;
 

@@ -63,11 +63,9 @@ impl<'a> Evidence<'a> {
     }
 }
 
-/// Memory that is used for all frames: the shade of each block, and what luma and chroma tell in comparison with the
-/// frames before and after.
+/// Memory that is used for all frames: what luma and chroma tell in comparison with the frames before and after.
 #[derive(Default)]
 pub(crate) struct NoiseMemory {
-    shades: Vec<u8>,
     luma: [Told; 2],
     chroma: [Told; 2],
 }
@@ -79,7 +77,6 @@ impl NoiseMemory {
     /// [`SetupError::Memory`] if there is too little.
     pub fn new(size: (usize, usize), has_chroma: bool) -> Result<Self, SetupError> {
         let (areas, mut memory) = (Areas::of_frame(size), Self::default());
-        memory.shades = memory::values("the shades of blocks", areas.blocks.0 * areas.blocks.1)?;
         memory.luma.iter_mut().try_for_each(|told| told.reserve(areas))?;
         if has_chroma {
             memory.chroma.iter_mut().try_for_each(|told| told.reserve(areas))?;
@@ -209,13 +206,12 @@ impl NoiseMap {
             self.restart();
             return self.set_known(if evidence.is_empty() { 0 } else { known }, luma, chroma);
         }
-        let NoiseMemory { shades, luma: told, chroma: told_of_chroma } = memory;
-        shades.clear();
-        shades.extend(luma.iter().map(|block| shade(block, depth)));
+        let NoiseMemory { luma: told, chroma: told_of_chroma } = memory;
+        let shade = |block: usize| shade(&luma[block], depth);
         let evidence = &evidence[..evidence.len().min(told.len())];
         let told = &mut told[..evidence.len()];
         told.par_iter_mut().zip(evidence).for_each(|(told, evidence)| {
-            told.by_luma(areas, depth, shades, luma, (evidence.luma, evidence.flickers));
+            told.by_luma(areas, depth, luma, (evidence.luma, evidence.flickers));
         });
         let lost_in = |is_previous: bool| {
             let found = evidence.iter().zip(&*told).find(|(evidence, _)| evidence.is_previous == is_previous);
@@ -233,7 +229,7 @@ impl NoiseMap {
         let Self { luma: of_luma, chroma: of_chroma, blocks, .. } = self;
         of_luma.each(areas, blocks, |followed, noise| {
             let of_block = &luma[followed.block];
-            let shade = shades[followed.block].into();
+            let shade = shade(followed.block).into();
             let known = followed.noise(shade, || ToldOfBlock::new(told, followed.block, of_block.white()));
             let known = if is_clean && is_coding([known, 0], depth) { 0 } else { known };
             // A block of a bar has none: between samples the picture beside it would be mixed into it.
@@ -254,12 +250,12 @@ impl NoiseMap {
             };
             told.by_blocks(luma.len(), of_block);
             told.trust = by_luma.trust;
-            told.of_frame(shades, LowerQuartile::of_white(chroma[0].samples));
-            told.of_areas(areas, shades, chroma[0].samples);
+            told.of_frame(shade, LowerQuartile::of_white(chroma[0].samples));
+            told.of_areas(areas, shade, chroma[0].samples, |_, _, _| false);
         });
         of_chroma.follow(areas, told);
         of_chroma.each(areas, blocks, |followed, noise| {
-            let shade = shades[followed.block].into();
+            let shade = shade(followed.block).into();
             let known = followed.noise(shade, || ToldOfBlock::new(told, followed.block, u64::MAX));
             let known = if is_clean && is_coding([noise.luma, known], depth) { 0 } else { known };
             let (luma, chroma) = (&luma[followed.block], &chroma[followed.block]);
@@ -331,10 +327,11 @@ impl Followed {
                 self.own[area][shade] = self.of_area(area, shade);
             }
         }
-        for (area, most) in self.most_around.iter_mut().enumerate() {
-            *most = [0; SHADES];
-            for own in areas.around(area).map(|area| &self.own[area]) {
-                for (most, own) in most.iter_mut().zip(own) {
+        self.most_around.fill([0; SHADES]);
+        // Few areas have noise of their own.
+        for (area, own) in self.own.iter().enumerate().filter(|(_, own)| own.iter().any(Option::is_some)) {
+            for near in areas.around(area) {
+                for (most, own) in self.most_around[near].iter_mut().zip(own) {
                     *most = own.unwrap_or(0).max(*most);
                 }
             }

@@ -42,7 +42,8 @@
 //!    frame. If more than 3/16 of all blocks are not found, the noise of the frame is reduced, from 4/16 on to zero. So
 //!    scene cuts, flashes, fast limbs and water are not taken for noise.
 //! 5. In frames of more than 8192 blocks only every second block is asked. The blocks between take the estimate of the
-//!    block before.
+//!    block before. The rules about all blocks of the frame use at most 2048 of those that are asked: every n-th one, with
+//!    the least odd n that leaves no more.
 //! 6. Of the two frames the one with the smaller quartile of all blocks decides: at a scene cut only one of them shows
 //!    the same scene. Noise below a twelfth of a level² counts as none: rounding makes as much.
 //! 7. **Clean frames.** If more than a quarter of the blocks repeats one of the two frames, as in animation and

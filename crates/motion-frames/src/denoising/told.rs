@@ -5,8 +5,8 @@ use rayon::prelude::*;
 use super::areas::Areas;
 use super::errors::ReferenceErrors;
 use super::limits::{
-    ALL, BARS, LEAST_OF_AREA, LEAST_OF_SHADE, LITTLE, LOST, MOST_ASKED, MOST_OF_SHADE, REPEATS, SHADES,
-    ShadeNoise, TRUST, WHITE,
+    ALL, AREA, BARS, LEAST_OF_AREA, LEAST_OF_SHADE, LITTLE, LOST, MOST_ASKED, MOST_OF_SHADE, MOST_SAMPLED,
+    REPEATS, SHADES, ShadeNoise, TRUST, WHITE,
 };
 use super::noise::{
     LowerQuartile, LumaBlock, LumaError, are_alike, are_even, are_of_one_kind, noise_of, per_sample,
@@ -26,6 +26,41 @@ pub(crate) fn are_halved(blocks: usize) -> bool {
 
 /// What blocks tell, by shade, and all of it.
 type Sorted = [Vec<u64>; SHADES + 1];
+
+/// The most blocks of an area.
+const MOST_OF_AREA: usize = (2 * AREA - 1) * (2 * AREA - 1);
+
+/// What the blocks of an area tell, and their shades.
+struct AreaTold {
+    blocks: [(u8, u64); MOST_OF_AREA],
+    count: usize,
+    /// Memory to sort in.
+    room: [u64; MOST_OF_AREA],
+}
+
+impl AreaTold {
+    const NOTHING: Self = Self { blocks: [(0, 0); MOST_OF_AREA], count: 0, room: [0; MOST_OF_AREA] };
+
+    fn fill(&mut self, told: impl Iterator<Item = (u8, u64)>) {
+        self.count = 0;
+        for of_block in told {
+            self.blocks[self.count] = of_block;
+            self.count += 1;
+        }
+    }
+
+    /// What the blocks of a shade tell.
+    fn of_shade(&mut self, shade: usize) -> &mut [u64] {
+        let mut count = 0;
+        for &(of_block, noise) in &self.blocks[..self.count] {
+            if shade == ALL || usize::from(of_block) == shade {
+                self.room[count] = noise;
+                count += 1;
+            }
+        }
+        &mut self.room[..count]
+    }
+}
 
 /// What luma, or chroma, tells in comparison with one other frame. Its memory is used for all frames.
 #[derive(Default)]
@@ -81,11 +116,10 @@ impl Told {
     pub fn reserve(&mut self, areas: Areas) -> Result<(), SetupError> {
         let blocks = areas.blocks.0 * areas.blocks.1;
         self.blocks = memory::values("what blocks tell", blocks)?;
-        let asked = if are_halved(blocks) { blocks.div_ceil(2) } else { blocks };
         for sorted in &mut self.sorted {
-            *sorted = memory::values("what blocks tell, sorted", asked)?;
+            *sorted = memory::values("what blocks tell, sorted", MOST_SAMPLED)?;
         }
-        self.structures = memory::values("the structure of blocks", asked)?;
+        self.structures = memory::values("the structure of blocks", MOST_SAMPLED)?;
         self.areas = memory::values("what areas tell", areas.count.0 * areas.count.1)?;
         Ok(())
     }
@@ -95,7 +129,6 @@ impl Told {
         &mut self,
         areas: Areas,
         depth: u32,
-        of_blocks: &[u8],
         blocks: &[LumaBlock],
         (errors, flickers): (ReferenceErrors<'_, LumaError>, bool),
     ) {
@@ -103,18 +136,20 @@ impl Told {
             let of_block = &blocks[block];
             of_block.is_whole().then(|| errors.of(block).noise(of_block, flickers, depth)).flatten()
         });
-        let is_flat_repeat = |block: usize| errors.of(block).is_flat_repeat(&blocks[block]);
-        let flat_repeats = self.asked().filter(|(block, told)| told.is_none() && is_flat_repeat(*block));
-        self.has_bars = BARS * flat_repeats.count() >= self.blocks.len();
-        // Flat blocks near black and white are those of bars.
-        let is_extreme = |block: usize| [0, SHADES as u8 - 1].contains(&of_blocks[block]);
-        let is_repeat = |(block, told): &(usize, Option<u64>)| match told {
-            Some(noise) => *noise == 0,
-            None => is_flat_repeat(*block) && !is_extreme(*block),
-        };
-        self.is_clean = REPEATS * self.asked().filter(is_repeat).count() > self.blocks.len();
+        let (mut sampled, mut flat_repeats, mut repeats) = (0, 0, 0);
+        for (block, told) in self.sampled() {
+            let is_flat_repeat = told.is_none() && errors.of(block).is_flat_repeat(&blocks[block]);
+            // Flat blocks near black and white are those of bars.
+            let is_extreme = || [0, SHADES as u8 - 1].contains(&shade(&blocks[block], depth));
+            sampled += 1;
+            flat_repeats += usize::from(is_flat_repeat);
+            repeats += usize::from(told == Some(0) || is_flat_repeat && !is_extreme());
+        }
+        self.has_bars = BARS * flat_repeats >= sampled;
+        self.is_clean = REPEATS * repeats > sampled;
         let white = LowerQuartile::of_white(SAMPLES);
-        self.sort_frame(of_blocks, |_, _| true);
+        let shade = |block: usize| shade(&blocks[block], depth);
+        self.sort_frame(shade, |_, _| true);
         let is_even = self.sorted[ALL].len() >= LEAST_OF_SHADE && are_even(&mut self.sorted[ALL]);
         // Beside bars, or a slide, there may be noise.
         let is_clean = self.is_clean;
@@ -126,7 +161,7 @@ impl Told {
             !is_clean || self.sorted[ALL].len() >= LEAST_OF_SHADE && are_of_one_kind(&mut self.sorted[ALL]);
         let most_of_smooth = self.most_of_smooth(blocks, may_tell);
         if let Some(most) = most_of_smooth {
-            self.sort_frame(of_blocks, |block, noise| may_tell(noise) && blocks[block].structure() <= most);
+            self.sort_frame(shade, |block, noise| may_tell(noise) && blocks[block].structure() <= most);
         }
         self.set_frame(white);
         if !are_noise {
@@ -142,38 +177,18 @@ impl Told {
         let sure = found.or(self.frame[ALL].filter(|_| is_even));
         // Where the search does not find what it must find, differences do not tell noise.
         let is_lost = |told: &Self, shades: &ShadeNoise, block: usize| {
-            let shade = usize::from(of_blocks[block]);
+            let shade = usize::from(shade(block));
             let noise = shades[shade].or(shades[ALL]).or(told.frame[shade]).or(told.frame[ALL]);
             blocks[block].is_lost(noise.unwrap_or(0), sure, errors.of(block).difference(flickers), depth)
         };
-        let (this, step) = (&*self, self.step());
-        let telling =
-            this.blocks.par_iter().enumerate().with_min_len(TOGETHER).filter(|(_, told)| told.is_some());
-        let all = telling.clone().count();
-        let is_lost_in_frame = |number: usize| is_lost(this, &ShadeNoise::default(), number * step);
-        let lost = telling.filter(|(number, _)| is_lost_in_frame(*number)).count();
+        let (mut all, mut lost) = (0, 0);
+        for (block, _) in self.sampled().filter(|(_, told)| told.is_some()) {
+            all += 1;
+            lost += usize::from(is_lost(self, &ShadeNoise::default(), block));
+        }
         self.trust = TRUST.min(TRUST * (4 * all as u64).saturating_sub(16 * lost as u64) / all.max(1) as u64);
         self.lost = 256 * lost / all.max(1);
-        self.of_areas(areas, of_blocks, SAMPLES);
-        self.each_area(|this, area, shades, _| {
-            if *shades == ShadeNoise::default() {
-                return;
-            }
-            let asked = areas.blocks(area, this.step());
-            let telling = asked.filter(|&block| this.of(block).is_some_and(|noise| noise > 0));
-            let lost = telling.clone().filter(|&block| is_lost(this, shades, block)).count();
-            if LOST * lost > telling.count() {
-                *shades = ShadeNoise::default();
-            }
-        });
-    }
-
-    /// Calls `set` with each area, its noise, and memory to sort what its blocks tell.
-    fn each_area(&mut self, set: impl Fn(&Self, usize, &mut ShadeNoise, &mut Sorted) + Sync) {
-        let mut areas = std::mem::take(&mut self.areas);
-        let shades = areas.par_iter_mut().enumerate().with_min_len(AREAS_TOGETHER);
-        shades.for_each_init(Sorted::default, |sorted, (area, shades)| set(self, area, shades, sorted));
-        self.areas = areas;
+        self.of_areas(areas, shade, SAMPLES, is_lost);
     }
 
     /// Sets what blocks tell, of so many.
@@ -195,18 +210,14 @@ impl Told {
         (0..).step_by(self.step()).zip(self.blocks.iter().copied())
     }
 
+    /// Some of them, spread evenly, which tell of the frame as a whole.
+    fn sampled(&self) -> impl Iterator<Item = (usize, Option<u64>)> + Clone {
+        self.asked().step_by(self.blocks.len().div_ceil(MOST_SAMPLED) | 1)
+    }
+
     /// What a block tells, or the one before it if that is asked in its place.
     pub fn of(&self, block: usize) -> Option<u64> {
         self.blocks[block >> u32::from(self.are_halved)]
-    }
-
-    /// Sorts what of `telling` is some by the shades of the blocks.
-    fn sort(sorted: &mut Sorted, shades: &[u8], telling: impl Iterator<Item = (usize, Option<u64>)>) {
-        sorted.iter_mut().for_each(Vec::clear);
-        telling.filter_map(|(block, told)| Some((block, told?))).for_each(|(block, noise)| {
-            sorted[usize::from(shades[block])].push(noise);
-            sorted[ALL].push(noise);
-        });
     }
 
     /// What a quarter of the blocks tells at most of those whose texture was found, if there are enough.
@@ -214,7 +225,7 @@ impl Told {
         let mut sorted = std::mem::take(&mut self.sorted);
         let told = &mut sorted[ALL];
         told.clear();
-        let telling = self.asked().filter_map(|(block, told)| Some((block, told.filter(|told| *told > 0)?)));
+        let telling = self.sampled().filter_map(|(block, told)| Some((block, told.filter(|told| *told > 0)?)));
         told.extend(telling.filter(|(block, _)| is_found(*block)).map(|(_, told)| told));
         let found =
             (told.len() >= LEAST_OF_AREA).then(|| noise_of(told, LowerQuartile::of_white(SAMPLES))).flatten();
@@ -226,7 +237,7 @@ impl Told {
     /// `None` if fewer than half of the blocks are flat: others tell the lower quartile, too.
     fn white_of_flat(&self, blocks: &[LumaBlock]) -> Option<u64> {
         let most = 2 * self.frame[ALL]?;
-        let telling = self.asked().filter(|(_, told)| told.is_some()).map(|(block, _)| &blocks[block]);
+        let telling = self.sampled().filter(|(_, told)| told.is_some()).map(|(block, _)| &blocks[block]);
         let flat = telling.clone().filter(|block| block.variation <= most);
         let sum = |(count, white, variation), block: &LumaBlock| {
             (count + 1, white + block.white(), variation + block.variation)
@@ -235,12 +246,16 @@ impl Told {
         (2 * count >= telling.count() && variation > 0).then(|| 256 * white / variation)
     }
 
-    /// Sorts by shade what those blocks tell of which, by their number and what they tell, this is wanted.
-    fn sort_frame(&mut self, shades: &[u8], is_wanted: impl Fn(usize, u64) -> bool) {
+    /// Sorts by the `shade` of the blocks what those tell of which, by their number and what they tell, this is wanted.
+    fn sort_frame(&mut self, shade: impl Fn(usize) -> u8, is_wanted: impl Fn(usize, u64) -> bool) {
         let mut sorted = std::mem::take(&mut self.sorted);
-        let wanted =
-            |(block, told): (usize, Option<u64>)| (block, told.filter(|noise| is_wanted(block, *noise)));
-        Self::sort(&mut sorted, shades, self.asked().map(wanted));
+        sorted.iter_mut().for_each(Vec::clear);
+        for (block, told) in self.sampled() {
+            if let Some(noise) = told.filter(|noise| is_wanted(block, *noise)) {
+                sorted[usize::from(shade(block))].push(noise);
+                sorted[ALL].push(noise);
+            }
+        }
         self.sorted = sorted;
     }
 
@@ -250,7 +265,7 @@ impl Told {
         let mut structures = std::mem::take(&mut self.structures);
         structures.clear();
         let telling =
-            self.asked().filter(|(_, told)| told.is_some_and(&counts)).map(|(block, _)| &blocks[block]);
+            self.sampled().filter(|(_, told)| told.is_some_and(&counts)).map(|(block, _)| &blocks[block]);
         structures.extend(telling.clone().map(LumaBlock::structure));
         let at = structures.len() / 4;
         let most = (!structures.is_empty()).then(|| *structures.select_nth_unstable(at).1);
@@ -262,8 +277,8 @@ impl Told {
     }
 
     /// Sets the noise of the frame by what all blocks tell.
-    pub fn of_frame(&mut self, shades: &[u8], quartile: LowerQuartile) {
-        self.sort_frame(shades, |_, _| true);
+    pub fn of_frame(&mut self, shade: impl Fn(usize) -> u8, quartile: LowerQuartile) {
+        self.sort_frame(shade, |_, _| true);
         self.set_frame(quartile);
     }
 
@@ -278,23 +293,45 @@ impl Told {
         self.frame[..ALL].iter_mut().flatten().for_each(|noise| *noise = most.min(*noise));
     }
 
-    /// Sets the noise of areas in which blocks agree.
-    pub fn of_areas(&mut self, areas: Areas, of_blocks: &[u8], samples: u64) {
-        self.areas.resize(areas.count.0 * areas.count.1, ShadeNoise::default());
-        self.each_area(|this, area, shades, sorted| {
-            let asked = areas.blocks(area, this.step());
-            let telling = asked.map(|block| (block, this.of(block).filter(|noise| *noise > 0)));
-            Self::sort(sorted, of_blocks, telling);
-            let Self { frame, trust, .. } = this;
-            let of = |told: &mut [u64], shade: usize| {
-                if told.len() < LEAST_OF_AREA {
-                    return None;
+    /// Sets the noise of areas in which blocks of so many `samples` agree, and few are lost, by the noise of the area and their number.
+    pub fn of_areas(
+        &mut self,
+        areas: Areas,
+        shade: impl Fn(usize) -> u8 + Sync,
+        samples: u64,
+        is_lost: impl Fn(&Self, &ShadeNoise, usize) -> bool + Sync,
+    ) {
+        let mut of_areas = std::mem::take(&mut self.areas);
+        of_areas.resize(areas.count.0 * areas.count.1, ShadeNoise::default());
+        let this = &*self;
+        let in_parts = of_areas.par_iter_mut().enumerate().with_min_len(AREAS_TOGETHER);
+        in_parts.for_each_init(
+            || AreaTold::NOTHING,
+            |told, (area, shades)| {
+                let asked = areas.blocks(area, this.step());
+                let telling =
+                    asked.filter_map(|block| Some((block, this.of(block).filter(|noise| *noise > 0)?)));
+                told.fill(telling.clone().map(|(block, noise)| (shade(block), noise)));
+                *shades = std::array::from_fn(|shade| this.of_area(told, shade, samples));
+                if *shades != ShadeNoise::default() {
+                    let lost = telling.filter(|(block, _)| is_lost(this, shades, *block)).count();
+                    if LOST * lost > told.count {
+                        *shades = ShadeNoise::default();
+                    }
                 }
-                let noise = noise_of(told, LowerQuartile::of_white(samples))?;
-                let of_frame = frame[shade].or(frame[ALL]).unwrap_or(0) * *trust / TRUST;
-                are_alike(told, noise, samples, of_frame / LITTLE).then_some(noise)
-            };
-            *shades = std::array::from_fn(|shade| of(&mut sorted[shade], shade));
-        });
+            },
+        );
+        self.areas = of_areas;
+    }
+
+    /// The noise of a shade of an area whose blocks, of so many `samples`, tell this, if they agree.
+    fn of_area(&self, told: &mut AreaTold, shade: usize, samples: u64) -> Option<u64> {
+        let told = told.of_shade(shade);
+        if told.len() < LEAST_OF_AREA {
+            return None;
+        }
+        let noise = noise_of(told, LowerQuartile::of_white(samples))?;
+        let of_frame = self.frame[shade].or(self.frame[ALL]).unwrap_or(0) * self.trust / TRUST;
+        are_alike(told, noise, samples, of_frame / LITTLE).then_some(noise)
     }
 }

@@ -97,6 +97,8 @@ def denoise(
     frames: Iterable[Planes],
     *,
     strength: float = 1.0,
+    noise_level: float | None = None,
+    spatial: bool = True,
     past: int = 2,
     future: int = 2,
     bit_depth: int | None = None,
@@ -106,17 +108,19 @@ def denoise(
 ) -> Iterator[Any]:
     """Takes noise out of the frames of a stream, by averaging each with those before and after it along the motion.
 
-    The noise is measured. Frames without noise come out as they are.
+    Frames without noise come out as they are.
 
     Args:
         frames: luma, or planes as `Planes` says, all of one size and type. Arrays that can be written into are copied, so that they may
             be used again for the next frame; read-only ones are kept.
         strength: how much is taken out, 0 to 16: a factor of the variance of the noise.
+        noise_level: the standard deviation of the noise in levels of eight bits, 0 to 64; None measures it in each frame.
+        spatial: whether noise is also taken out inside frames, of flat areas where other frames leave it.
         past: how many earlier frames each is averaged with, 0 to 4.
         future: how many later frames, by which the first one comes out later.
         bit_depth: bits of the samples in arrays of uint16, if they are fewer than 16.
         levels: `(black, white)`: the part of the range of deep samples in which motion is searched.
-        device: where motion is searched, as in `Settings`.
+        device: where motion is searched and frames are averaged, as in `Settings`.
         threads: threads of the CPU; 0 for one a core.
 
     Returns:
@@ -131,6 +135,8 @@ def denoise(
             raise ValueError(f"{name} is {number!r}: use 0 to 4")
     stream = _native.Denoise(
         strength=strength,
+        noise_level=noise_level,
+        spatial=spatial,
         past=past,
         future=future,
         bit_depth=bit_depth,

@@ -39,6 +39,8 @@ class Denoise:
         cls,
         *,
         strength: float,
+        noise_level: float | None,
+        spatial: bool,
         past: int,
         future: int,
         bit_depth: int | None,

@@ -1,8 +1,8 @@
 //! What the comparison of a frame with the previous or the next one tells about its noise.
 
 use super::super::limits::{
-    ALL, AREA, BARS, EVEN, LEAST_OF_AREA, LEAST_OF_SHADE, LITTLE, LOST, MOST_ASKED, MOST_OF_SHADE, REPEATS,
-    SHADES, ShadeNoise, TRUST,
+    ALL, AREA, BARS, EVEN, LEAST_OF_AREA, LEAST_OF_SHADE, LITTLE, LOST, MOST_ASKED, MOST_OF_SHADE,
+    MOST_SAMPLED, REPEATS, SHADES, ShadeNoise, TRUST,
 };
 use super::blocks::{Blocks, DefinedChromaBlock, DefinedLumaBlock};
 use super::estimate::{self, is_flat_repeat, is_found, is_lost};
@@ -62,29 +62,29 @@ impl Comparison {
     /// What luma tells.
     pub fn of_luma(blocks: &Blocks<'_>, luma: &[DefinedLumaBlock], prediction: &Prediction) -> Self {
         let (areas, depth) = (DefinedAreas::of((blocks.columns, blocks.rows)), blocks.depth());
-        let asked = asked(luma.len());
+        let (asked, sampled) = (asked(luma.len()), sampled(luma.len()));
         let difference = |block: usize| prediction.luma_difference(block);
         let estimates = estimates(luma.len(), |block| {
             estimate::of_luma(&luma[block], &prediction.luma[block], difference(block), depth)
         });
         let (mut flat_repeats, mut repeats) = (0, 0);
-        for &block in &asked {
+        for &block in &sampled {
             let is_flat_repeat = is_flat_repeat(&luma[block], &prediction.luma[block]);
             // Flat blocks of the darkest and the brightest shade are those of bars.
             let is_extreme = luma[block].shade == 0 || luma[block].shade == SHADES - 1;
             flat_repeats += usize::from(is_flat_repeat);
             repeats += usize::from(estimates[block] == Some(0) || is_flat_repeat && !is_extreme);
         }
-        let has_bars = BARS * flat_repeats >= asked.len();
-        let is_clean = REPEATS * repeats > asked.len();
-        let told = told(luma, asked.iter().copied(), &estimates, 0);
+        let has_bars = BARS * flat_repeats >= sampled.len();
+        let is_clean = REPEATS * repeats > sampled.len();
+        let told = told(luma, sampled.iter().copied(), &estimates, 0);
         let is_even =
             told[ALL].len() >= LEAST_OF_SHADE && part(&told[ALL], 15, 16) <= EVEN * part(&told[ALL], 1, 4);
         let least = u64::from(is_clean);
-        let told = self::told(luma, asked.iter().copied(), &estimates, least);
-        let smooth = smooth(luma, &asked, &estimates, least);
+        let told = self::told(luma, sampled.iter().copied(), &estimates, least);
+        let smooth = smooth(luma, &sampled, &estimates, least);
         let are_smooth = smooth.is_some();
-        let telling = smooth.unwrap_or(asked.clone());
+        let telling = smooth.unwrap_or(sampled.clone());
         let mut frame = of_frame(&self::told(luma, telling, &estimates, least), white_quartile(64));
         let agree = told[ALL].len() >= LEAST_OF_SHADE && part(&told[ALL], 1, 2) <= 2 * part(&told[ALL], 1, 4);
         if is_clean && !agree {
@@ -92,12 +92,12 @@ impl Comparison {
         }
         if is_even
             && !are_smooth
-            && let Some(white) = white_of_flat(luma, &asked, &estimates, frame[ALL])
+            && let Some(white) = white_of_flat(luma, &sampled, &estimates, frame[ALL])
         {
             frame = of_frame(&told, (64 + 5 * white / 4).min(white_quartile(64)));
         }
         let coarse =
-            coarse_noise(luma, &asked, &estimates, difference).or(if is_even { frame[ALL] } else { None });
+            coarse_noise(luma, &sampled, &estimates, difference).or(if is_even { frame[ALL] } else { None });
         // Whether a block is not found, by the noise of its shade in the area, or else in the frame.
         let is_lost = |block: usize, area: &ShadeNoise| {
             let shade = luma[block].shade;
@@ -105,7 +105,7 @@ impl Comparison {
             is_lost(&luma[block], difference(block), noise, coarse, depth)
         };
         let (mut all, mut lost) = (0_u64, 0_u64);
-        for &block in asked.iter().filter(|block| estimates[**block].is_some()) {
+        for &block in sampled.iter().filter(|block| estimates[**block].is_some()) {
             all += 1;
             lost += u64::from(is_lost(block, &[None; SHADES + 1]));
         }
@@ -150,7 +150,7 @@ impl Comparison {
         });
         // Incomplete blocks do not tell.
         let samples = chroma[0].samples;
-        let frame = of_frame(&told(luma, asked(luma.len()), &estimates, 0), white_quartile(samples));
+        let frame = of_frame(&told(luma, sampled(luma.len()), &estimates, 0), white_quartile(samples));
         let trust = by_luma.trust;
         let of_frame = |shade| of_shade(&frame, shade) * trust / TRUST;
         let areas = of_areas(areas, luma, &estimates, of_frame, samples);
@@ -166,6 +166,13 @@ pub(super) fn of_shade(shades: &ShadeNoise, shade: usize) -> u64 {
 /// The blocks of a frame that are asked: in large frames every second one.
 fn asked(count: usize) -> Vec<usize> {
     (0..count).step_by(if count > MOST_ASKED { 2 } else { 1 }).collect()
+}
+
+/// Those of them that tell of the frame as a whole: with the least odd step that leaves at most 2048.
+fn sampled(count: usize) -> Vec<usize> {
+    let asked = asked(count);
+    let step = (1..).step_by(2).find(|step| asked.len() <= step * MOST_SAMPLED).unwrap_or(1);
+    asked.into_iter().step_by(step).collect()
 }
 
 /// What each of so many blocks tells. Those that are not asked tell what the one before them does.

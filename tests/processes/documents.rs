@@ -113,7 +113,8 @@ fn of_the_readme() {
 #[ignore = "takes long: the complete run has it"]
 fn of_the_book() {
     let count = run(pages(&root().join("docs")));
-    assert!(count >= 40, "the book has {count} commands");
+    // Those with the encoder are not run where it is not built.
+    assert!(count >= 35, "the book has {count} commands");
 }
 
 #[test]

@@ -17,8 +17,9 @@ fn root() -> PathBuf {
 
 /// The documents of the repository, from its root on.
 fn documents() -> Vec<PathBuf> {
-    let listed = Command::new("git").args(["ls-files", "--cached", "--others", "--exclude-standard", "*.md"]);
-    let output = { listed }.current_dir(root()).output().expect("git");
+    let mut git = Command::new("git");
+    git.args(["ls-files", "--cached", "--others", "--exclude-standard", "*.md"]).current_dir(root());
+    let output = git.output().expect("git");
     let listed = String::from_utf8(output.stdout).expect("names");
     let all = listed.lines().map(PathBuf::from).filter(|path| root().join(path).is_file());
     // A link to a document is none of its own.

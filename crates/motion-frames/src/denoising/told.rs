@@ -225,7 +225,8 @@ impl Told {
         let mut sorted = std::mem::take(&mut self.sorted);
         let told = &mut sorted[ALL];
         told.clear();
-        let telling = self.sampled().filter_map(|(block, told)| Some((block, told.filter(|told| *told > 0)?)));
+        let telling =
+            self.sampled().filter_map(|(block, told)| Some((block, told.filter(|told| *told > 0)?)));
         told.extend(telling.filter(|(block, _)| is_found(*block)).map(|(_, told)| told));
         let found =
             (told.len() >= LEAST_OF_AREA).then(|| noise_of(told, LowerQuartile::of_white(SAMPLES))).flatten();

@@ -106,7 +106,7 @@ fn run(documents: impl IntoIterator<Item = PathBuf>) -> usize {
 #[ignore = "takes long: the complete run has it"]
 fn of_the_readme() {
     let count = run([root().join("README.md")]);
-    assert!(count >= 3, "README.md has {count} commands");
+    assert!(count >= 1, "README.md has {count} blocks of commands");
 }
 
 #[test]

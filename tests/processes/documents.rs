@@ -75,8 +75,7 @@ fn prepare() -> Scratch {
 /// Runs the commands of all `documents`, those of each in the order in which they stand there. Returns how many.
 fn run(documents: impl IntoIterator<Item = PathBuf>) -> usize {
     let scratch = prepare();
-    let lacks =
-        |path, words: &'static [&str]| (!scratch.path(path).exists()).then_some(words).unwrap_or_default();
+    let lacks = |path, words: &'static [&'static str]| if scratch.path(path).exists() { &[] } else { words };
     let missing = [
         lacks("plugins/libgstmotionx264.so", &["motionx264enc", "encode_region"]),
         lacks("bin/motion-vectors", &["motion-vectors"]),

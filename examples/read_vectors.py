@@ -54,8 +54,8 @@ def read_costs(structure):
     return {name: costs[:, :, index] for index, name in enumerate(names)}
 
 
-def read_buffers(description):
-    """The buffers that a gst-launch description of a pipeline without its sink gives, until its end.
+def read_samples(description):
+    """The samples, buffers with their caps, that a gst-launch description of a pipeline without its sink gives, until its end.
 
     Ends the program with a message if the pipeline cannot be made, or fails.
     """
@@ -71,7 +71,7 @@ def read_buffers(description):
         while (message := bus.pop_filtered(Gst.MessageType.ERROR)) is None:
             sample = sink.try_pull_sample(100 * Gst.MSECOND)
             if sample is not None:
-                yield sample.get_buffer()
+                yield sample
             elif sink.is_eos():
                 message = bus.pop_filtered(Gst.MessageType.ERROR)
                 break
@@ -82,6 +82,12 @@ def read_buffers(description):
         sys.exit(f"{message.src.get_name()}: {error.message}\n{debug or ''}".strip())
     if started == Gst.StateChangeReturn.FAILURE:
         sys.exit("the pipeline does not start")
+
+
+def read_buffers(description):
+    """The buffers of `read_samples`."""
+    for sample in read_samples(description):
+        yield sample.get_buffer()
 
 
 def description_of_arguments(default, doc):

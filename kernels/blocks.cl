@@ -1,5 +1,5 @@
 // From the vectors of cells to the records of blocks: the last passes of the definition of hierarchical search in
-// docs/algorithms.md, 13 to 15.
+// the oracle hierarchical/mod.rs, 13 to 15.
 //
 //   choose_small_cells  of each cell of 4 x 4 samples the best of the vectors of the four nearest cells
 //   smooth_small_cells  one step of smoothing, and the vector median

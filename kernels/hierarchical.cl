@@ -1,4 +1,4 @@
-// Hierarchical search on one level: passes 5 to 7 of its definition in docs/algorithms.md.
+// Hierarchical search on one level: passes 5 to 7 of its definition, the oracle hierarchical/mod.rs.
 //
 // A *field* has the motion of each cell of a level. Direction 0 is the field of the current frame, direction 1
 // that of the reference frame; on levels where the two check each other, groups of the second dimension take

@@ -1,4 +1,4 @@
-// What follows the search of a level: passes 8 to 12 of the definition of hierarchical search in docs/algorithms.md.
+// What follows the search of a level: passes 8 to 12 of the definition of hierarchical search, the oracle hierarchical/mod.rs.
 //
 //   check_level   two fields of opposite directions check each other, and cells that fail take vectors near them
 //   refine        the finest field in 64ths of a sample: where a parabola through three costs is lowest

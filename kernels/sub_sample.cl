@@ -1,7 +1,7 @@
 // Sub-sample refinement of the vectors of full and three-step search: the eight candidates half a sample
 // around the winner of whole samples, then the eight a quarter of a sample around the best of these.
 //
-// docs/algorithms.md defines it. ITEMS items share a block. They copy the samples around its match to local
+// docs/how/search.md defines it. ITEMS items share a block. They copy the samples around its match to local
 // memory, interpolate the half samples of H.264 there, and compare each candidate a word at a time.
 // The half samples of all sixteen candidates are those of one square, a sample larger than the block on each
 // side, so a block reads its reference once, and no plane of the whole frame is needed. A block whose square does not

@@ -1,4 +1,4 @@
-"""The simulation, whose figures are in docs/cluster.md."""
+"""The simulation, whose figures are in docs/how/ranges.md."""
 
 from motion_ray.simulation import Model, simulate
 

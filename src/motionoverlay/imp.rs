@@ -15,6 +15,7 @@ use super::stream::OverlayStream;
 use crate::meta::MotionVectorMeta;
 use crate::settings::MissingFields;
 use crate::video;
+use crate::video::memory;
 use crate::video::pool::refuse_cropping;
 use crate::video::sequence::is_gap_without_segment;
 
@@ -143,6 +144,12 @@ impl BaseTransformImpl for MotionOverlay {
 
     fn sink_event(&self, event: gst::Event) -> bool {
         is_gap_without_segment(self.obj().sink_pad(), &event) || self.parent_sink_event(event)
+    }
+
+    fn query(&self, direction: gst::PadDirection, query: &mut gst::QueryRef) -> bool {
+        let is_answered = BaseTransformImplExt::parent_query(self, direction, query);
+        memory::tell_if_refused(&*self.obj(), direction, query);
+        is_answered
     }
 
     // Not of the video filter, which maps every buffer, and one whose video meta is of another frame with a critical warning.

@@ -1,38 +1,11 @@
 /*!
  * `motionoverlay`: draws the motion field that is attached to a frame into the frame.
  *
- * Draws the motion field attached to a frame into the frame. Frames without vectors pass unchanged.
+ * `docs/elements/motionoverlay.md` is its reference.
  *
  * ```text
  * gst-launch-1.0 videotestsrc pattern=ball ! motionestimate ! motionoverlay ! videoconvert ! autovideosink
- * gst-launch-1.0 videotestsrc pattern=ball ! motionestimate ! motionoverlay style=color ! videoconvert ! autovideosink
  * ```
- *
- * ```text
- * gst-launch-1.0 videotestsrc pattern=ball ! motionestimate device=all ! motionoverlay style=devices ! videoconvert ! autovideosink
- * ```
- *
- * The first two styles show *movement*, the direction in which objects move over time: for a vector
- * `(x, y)` into an earlier frame that is `(-x, -y)`.
- *
- * - `style=arrows`: with an earlier reference frame, an arrow goes from the block's position there
- *   to the middle of the block. With a later one it goes from the middle of the block to its
- *   position there. `scale` multiplies the length; the end in the middle of the block is fixed.
- * - `style=color`: every block is tinted. The hue is the direction (right red, down green, left cyan,
- *   up violet), the brightness grows with the square root of the length and is full at
- *   16 samples / `scale`. Blocks without movement are darkened. `legend=true` draws a disc of these
- *   colours at the bottom right, whose rim stands for movements of 16 samples / `scale`.
- * - `style=devices`: every row of blocks is tinted by the device that searched it, if
- *   `motionestimate` runs on several devices with `split=rows` or `split=frames`. The colours, in
- *   the order of the device list, are orange, light blue, green, yellow, blue, red, pink and grey,
- *   then again from the start. A frame that one device searched alone is not tinted.
- * - `style=quantizer`: every macroblock is tinted by the quantiser offset that `motionx264enc` adds there, for a field with
- *   the costs `intra` and `satd` and for regions of interest: green gets more bits, red gets fewer, in full at 6 steps.
- *
- * If a frame was searched in several frames, `reference-offset` chooses the field: -1 for the previous frame, +1 for the
- * next one, and so on. By default the first field is drawn.
- *
- * A vector shorter than `threshold` samples is not drawn and counts as no movement.
  */
 mod arrows;
 mod canvas;

@@ -17,8 +17,20 @@ const DOWNLOADS: [(&str, &str); 8] = [
     ("memory:NVMM", "nvvidconv or nvvideoconvert"),
 ];
 
-/// If `element` has refused `caps` because of their memory, warns on the bus and says what makes it readable.
-pub fn tell_of(element: &impl IsA<gst::Element>, caps: &gst::CapsRef) {
+/// If `element` has refused the caps that `query` from `direction` asks for because of their memory, warns on the bus and says
+/// what makes it readable.
+pub fn tell_if_refused(
+    element: &impl IsA<gst::Element>,
+    direction: gst::PadDirection,
+    query: &gst::QueryRef,
+) {
+    let (gst::PadDirection::Sink, gst::QueryView::AcceptCaps(accept)) = (direction, query.view()) else {
+        return;
+    };
+    if accept.result() {
+        return;
+    }
+    let caps = accept.caps();
     let has = |feature| caps.iter_with_features().any(|(_, features)| features.contains(feature));
     let Some((feature, download)) = DOWNLOADS.iter().find(|(feature, _)| has(*feature)) else { return };
     let element = element.upcast_ref::<gst::Element>();

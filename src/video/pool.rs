@@ -72,7 +72,8 @@ impl Drop for Reservation {
 }
 
 /// How many of upstream's buffers an element may hold besides the one that it works on. Elements that hold buffers of the same
-/// pool share what it leaves, the one that gets them first before the others.
+/// pool share what the pool can spare: the element that is the first in the pipeline takes what it needs, the next ones take what
+/// is left.
 #[derive(Debug, Default)]
 pub struct HeldBuffers {
     /// Of the pool of the buffer that came last, if it had one.

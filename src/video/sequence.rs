@@ -346,11 +346,7 @@ pub trait HoldsFrames: BaseTransformImpl {
             self.holding().keep(sent.and(self.release_buffers()));
         }
         let is_answered = BaseTransformImplExt::parent_query(self, direction, query);
-        if let (gst::PadDirection::Sink, gst::QueryView::AcceptCaps(accept)) = (direction, query.view())
-            && !accept.result()
-        {
-            memory::tell_of(&*self.obj(), accept.caps());
-        }
+        memory::tell_if_refused(&*self.obj(), direction, query);
         if is_answered && direction == gst::PadDirection::Src {
             self.holding().latency.add_to(query);
         }

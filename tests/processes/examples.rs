@@ -1,4 +1,4 @@
-//! Python examples whose result is known, and the examples of the README as they are printed there.
+//! Python examples whose result is known, and the programs of the documents as they are printed there.
 
 use std::fs;
 use std::path::Path;
@@ -155,11 +155,16 @@ fn examples_tell_what_is_wrong() {
     }
 }
 
-/// The first block of `language` in the README.
-fn of_readme(language: &str) -> String {
-    let readme = fs::read_to_string(root().join("README.md")).expect("a README");
-    let block = readme.split_once(&format!("```{language}\n")).and_then(|(_, rest)| rest.split_once("```"));
-    block.unwrap_or_else(|| panic!("the README has no {language}")).0.to_owned()
+/// The page that shows how applications read vectors.
+fn page() -> String {
+    fs::read_to_string(root().join("docs/jobs/application.md")).expect("a page")
+}
+
+/// The first block of `language` in it.
+fn of_page(language: &str) -> String {
+    let page = page();
+    let block = page.split_once(&format!("```{language}\n")).and_then(|(_, rest)| rest.split_once("```"));
+    block.unwrap_or_else(|| panic!("the page has no {language}")).0.to_owned()
 }
 
 /// The vectors of the frames of [`SOURCE`] as `x y cost` lines.
@@ -170,65 +175,35 @@ fn expected() -> String {
     vectors.map(|vector| format!("{} {} {}\n", vector.x, vector.y, vector.cost)).collect()
 }
 
-/// The C example, between what calls it with each buffer of a pipeline.
 #[test]
-fn the_c_of_the_readme_runs_as_it_is_printed() {
-    let printed_there = of_readme("c");
-    let (includes, body) = printed_there.split_once("\n\n").expect("includes and a body");
-    let program = format!(
-        "{includes}
-static GstPadProbeReturn
-read (GstPad * pad, GstPadProbeInfo * info, gpointer data)
-{{
-GstBuffer *buffer = GST_PAD_PROBE_INFO_BUFFER (info);
-(void) pad, (void) data;
-{body}
-return GST_PAD_PROBE_OK;
-}}
-
-int
-main (int argc, char **argv)
-{{
-  gst_init (&argc, &argv);
-  GstElement *pipeline = gst_parse_launch (argv[1], NULL);
-  GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), \"sink\");
-  gst_pad_add_probe (gst_element_get_static_pad (sink, \"sink\"), GST_PAD_PROBE_TYPE_BUFFER, read, NULL, NULL);
-  gst_element_set_state (pipeline, GST_STATE_PLAYING);
-  gst_bus_timed_pop_filtered (gst_element_get_bus (pipeline), GST_CLOCK_TIME_NONE, GST_MESSAGE_EOS | GST_MESSAGE_ERROR);
-  gst_element_set_state (pipeline, GST_STATE_NULL);
-  return 0;
-}}
-"
-    );
-    let scratch = Scratch::new("readme-c");
-    fs::write(scratch.path("readme.c"), program).expect("a file");
+fn the_c_of_the_documents_runs_as_it_is_printed() {
+    let scratch = Scratch::new("documents-c");
+    fs::write(scratch.path("read.c"), of_page("c")).expect("a file");
     let flags = Command::new("pkg-config").args(["--cflags", "--libs", "gstreamer-1.0"]).output();
     let mut compiler = Command::new("cc");
-    compiler
-        .args(["-Wall", "-Wextra", "-Werror", "-o"])
-        .args(["readme", "readme.c"].map(|name| scratch.path(name)));
+    compiler.args(["-Wall", "-Werror", "-o"]).args(["read", "read.c"].map(|name| scratch.path(name)));
     compiler.arg("-I").arg(root().join("include"));
     compiler.args(printed(&flags.expect("pkg-config")).split_whitespace());
     printed(&compiler.output().expect("a C compiler"));
-    let mut program = scratch.command(scratch.path("readme"));
+    let mut program = scratch.command(scratch.path("read"));
     let found = printed(&program.arg(format!("{SOURCE} ! fakesink name=sink")).output().expect("a program"));
     assert_eq!(found, expected());
 }
 
 #[test]
-fn the_python_of_the_readme_runs_as_it_is_printed() {
-    let body: String = of_readme("python").lines().map(|line| format!("    {line}\n")).collect();
+fn the_python_of_the_documents_runs_as_it_is_printed() {
     let program = format!(
         "import sys, numpy
 sys.path.insert(0, sys.argv[1])
 from read_vectors import read_buffers
+{}
 for buffer in read_buffers(sys.argv[2]):
-{body}    if meta is not None:
-        for vector in vectors.flat:
-            print(*vector)
-"
+    for vector in vectors_of(buffer).flat if vectors_of(buffer) is not None else ():
+        print(*vector)
+",
+        of_page("python")
     );
-    let scratch = Scratch::new("readme-python");
+    let scratch = Scratch::new("documents-python");
     let mut python = scratch.command("/usr/bin/python3");
     python.args(["-c", &program]).arg(root().join("examples")).arg(SOURCE);
     assert_eq!(printed(&python.output().expect("Python")), expected());
@@ -240,21 +215,20 @@ macro_rules! with_text {
 }
 
 #[test]
-fn the_rust_of_the_readme_runs_as_it_is_printed() {
-    let readme = fs::read_to_string(root().join("README.md")).expect("a README");
+fn the_rust_of_the_documents_runs_as_it_is_printed() {
+    let page = page();
     let mut found = String::new();
     for buffer in &run(&launch(&format!("{SOURCE} ! appsink name=sink"))) {
-        let (field, code) = with_text!(gstmotionestimate::meta::MotionVectorMeta::of(buffer));
-        assert!(readme.contains(&format!("`{code}`")), "{code}");
+        let (field, code) = with_text!(gst_motion_fields::meta::MotionVectorMeta::of(buffer));
+        assert!(page.contains(&format!("`{code}`")), "{code}");
         for vector in field.into_iter().flat_map(|field| field.expect("a field").vectors().to_vec()) {
             found += &format!("{} {} {}\n", vector.x, vector.y, vector.cost);
         }
     }
     assert_eq!(found, expected());
-    let dependency = format!("`{} = {{ path = \"FOLDER OF THIS FILE\" }}`", env!("CARGO_PKG_NAME"));
     let manifest = fs::read_to_string(root().join("Cargo.toml")).expect("a manifest");
     let gstreamer = manifest.lines().find(|line| line.starts_with("gst = ")).expect("the dependency");
-    assert!(readme.contains(&dependency) && readme.contains("version 0.25 of `gstreamer`"));
+    assert!(of_page("toml").contains("gst = { package = \"gstreamer\", version = \"0.25\" }"));
     assert!(
         gstreamer.contains("package = \"gstreamer\"") && gstreamer.contains("version = \"0.25"),
         "{gstreamer}"

@@ -215,7 +215,7 @@ fn twenty_elements_share_their_threads() {
                 of_all.len()
             );
             assert!(searching() <= cores, "one pool on {device}: {of_all:?}");
-            // What the README's table says an element holds at 640 x 480, more than twice.
+            // More than twice what docs/how/memory.md says an element holds at 640 x 480.
             let each = resident().saturating_sub(before) / 19;
             assert!(each < 20 << 20, "{each} bytes an element on {device}");
             drop((one, others));

@@ -11,7 +11,7 @@ pub mod algorithms {
     //!
     //! This is a file of the repository: what it links to beside itself is there.
     // Not where code is compiled, which would be again after each change of the text.
-    #![cfg_attr(doc, doc = include_str!("../docs/algorithms.md"))]
+    #![cfg_attr(doc, doc = include_str!("../docs/search.md"))]
 }
 mod costs;
 mod error;

@@ -1,7 +1,19 @@
 //! Frames that differ from the frame before by coding noise alone.
 //!
 //! An encoder changes a frame that is repeated a little: by rounding, and where it spends bits on what it has left out
-//! before. Where something moves, samples differ by more than their neighbours do. docs/algorithms.md has the definition.
+//! before. Where something moves, samples differ by more than their neighbours do.
+//!
+//! # The definition
+//!
+//! 1. Each plane, upper eight bits, is divided into blocks of 16 x 16. The excess of a block is the sum of absolute
+//!    differences between both frames, less a quarter of those between each sample of the frame before and its
+//!    neighbours to the right and below, for each sample of the block. Texture that moves by a small part of a sample
+//!    does not explain this excess.
+//! 2. The difference of a plane is its third largest excess; the second largest of less than 200 blocks, the largest of
+//!    less than 100. That of the frame is the largest of its planes.
+//! 3. It is a duplicate up to a difference of 1.5 levels. If the largest difference of the last eight frames is at
+//!    least four times the least, frames that move and duplicates take turns: then the limit is three times the least,
+//!    from 1.5 to 4 levels.
 
 use std::collections::VecDeque;
 

@@ -1,7 +1,7 @@
 //! Quantiser offsets for an encoder that may not look ahead, from vectors and costs of frames that have passed.
 //!
 //! What was well predicted so far will likely be predicted from again, so more bits there pay off in later frames. Two rules
-//! of `docs/encoders.md`: *past*, for any frame, and *pulse*, which also makes each sixth frame better than the others.
+//! of `docs/how/encoders.md`: *past*, for any frame, and *pulse*, which also makes each sixth frame better than the others.
 
 /// The side of a macroblock, in samples of luma.
 pub const MACROBLOCK: usize = 16;

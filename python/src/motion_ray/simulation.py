@@ -1,6 +1,6 @@
 """How long a day of video takes on many workers: the schedule of the driver with a clock that is computed.
 
-``python -m motion_ray.simulation`` prints a table. Its defaults are those of docs/cluster.md, which says how they were
+``python -m motion_ray.simulation`` prints a table. Its defaults are those of docs/how/ranges.md, which says how they were
 measured.
 """
 

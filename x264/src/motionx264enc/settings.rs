@@ -90,7 +90,7 @@ settings! {
         "motion-strength", mutable_playing, "Motion strength",
         "Strength of the quantiser offsets that follow from motion fields with costs (0 = x264 as it is). It changes between \
          frames; 0 at the start also leaves out what is prepared for blocks that stay as they are",
-        |name, default| ParamSpecDouble::builder(name).maximum(4.0).default_value(default);
+        |name, default| ParamSpecDouble::builder(name).minimum(0.0).maximum(4.0).default_value(default);
     pass: MotionX264EncPass = Default::default(),
         "pass", mutable_ready, "Pass", "How bits are spent, and which pass it is", choice;
     quantizer: u32 = 21,

@@ -1,6 +1,6 @@
 //! Noise taken out of a frame by averaging it with the frames before and after it along the motion between them.
 //!
-//! `docs/denoising.md` has the definition and derives the weights, and [`oracle`] says it in plain loops. [`Denoiser`]
+//! `docs/how/denoising.md` derives the weights, and [`oracle`] defines all of it in plain loops. [`Denoiser`]
 //! makes the same frames faster.
 //!
 //! [`FrameDenoiser`] is what makes them, on the CPU or on a device.

@@ -1,12 +1,15 @@
 //! Frames between frames: motion compensation from the previous and the next frame of a stream.
 //!
-//! `docs/algorithms.md` has the definition, and [`oracle`] says it in plain loops. Each [`FrameMaker`] makes the same
+//! [`oracle`] defines them in plain loops. Each [`FrameMaker`] makes the same
 //! frames faster: [`Interpolator`] on the CPU, others on devices.
 //!
 //! The motion comes from hierarchical search in search frames: luma of eight bits, at half the size as often as it takes
 //! to have at most [`SEARCHED_SAMPLES`] samples. So a search costs little, whatever the size, on any device. The field
 //! of the previous frame in the next one is projected to the time of the new frame, and each block chooses among the
 //! vectors around it the one whose two ends match best in the frames themselves.
+//!
+//! The forward field alone is searched: both fields gain 0.04 dB for twice the search. Where blocks match badly there is no
+//! fallback to the mean of both frames, which costs 0.1 to 0.3 dB: shreds remain in blocks that match by chance.
 
 mod bilinear_rows;
 mod cell_sources;

@@ -1,5 +1,44 @@
-//! The definition of made frames in plain loops, a sample at a time. All other code makes the same frames. It shares with that
-//! only numbers, the types of what goes in and comes out, and the check of the format of planes.
+//! The definition of made frames in plain loops, a sample at a time. All other code makes the same frames. It shares
+//! with that only numbers, the types of what goes in and comes out, and the check of the format of planes.
+//!
+//! # The definition, with `quality=fast`
+//!
+//! How `motioninterpolate mode=motion` makes the frame at phase t = n/d between the frames P (previous) and N (next),
+//! with `quality=fast`; below is what `quality=balanced` and `quality=high` do instead. `>>` rounds down; samples
+//! outside a frame are its edge samples. All is integer arithmetic, and no step depends on the order in which blocks
+//! are computed: every device makes the same frame.
+//!
+//! 1. **Search frames.** Luma's eight bits. While a frame has more than 2^19 samples it is halved: each sample is
+//!    `(a + b + c + d + 2) >> 2` of 2 × 2. 1080p is searched at 960 × 540.
+//! 2. **Field.** `algorithm=hierarchical quality=fast` in blocks of 8, with P as the current frame and N as the
+//!    reference frame. Small frames cost little to search on any device; their blocks of 8 are blocks of 16 or 32 of
+//!    the frame itself. The blocks of the following steps are 8 × 8 luma samples; each takes the vector of the block
+//!    that holds it, in half luma samples: `((v << halvings) + 8) >> 4`, at most ±2048.
+//! 3. **Ends of a vector.** A vector of h half samples on an axis that goes through a place at time t starts in P, `s =
+//!    -floor((4hn + d) / 2d)` quarter samples from this place, and ends in N, `s + 2h` quarter samples from it.
+//! 4. **Projection** to time t. At time t a block of P has moved by `-s >> 2` whole samples on each axis. Each block of
+//!    the grid gets a vector of the blocks that then share at least 16 samples with it: the vector for which the search
+//!    found the least cost, of equal costs the first. Where there is no such block, it keeps its own vector.
+//! 5. **Choice.** The candidates of a block are, in this order, its vector of the projected field, those of the eight
+//!    neighbours row by row, and zero. The least `SAD + 4 · Σ min(|Δx| + |Δy|, 32)` wins, of equals the first; vectors
+//!    that are not zero have 192 added. The SAD is that of the 8 × 8 samples at both ends, in P and N, the same eight
+//!    bits, at quarter samples as H.264 defines them; the sum goes over the eight neighbours. But a block with eight or
+//!    more samples of *still detail* takes zero. A sample has still detail if it, the sample to its right and the
+//!    sample below it each differ by at most 4 between P and N, and if in P it differs by at least 64 from one of these
+//!    two neighbours.
+//! 6. **Compensation.** Blocks overlap: a sample between the centres of four blocks is the mean of what their four
+//!    vectors predict, weighted by windows that fall by 15, 13, … 1 across eight samples (7, 5, 3, 1 across four). A
+//!    prediction is `w · P + (64 - w) · N` at the two ends of the vector, with `w = (64 (d - n) + d/2) / d`. If just
+//!    one end lies inside its frame, or at most half a luma sample outside, it alone counts. Otherwise the sample at
+//!    each end is first limited to the range of three other samples, extended by 8 levels (of eight bits): the sample
+//!    at the other end, and those of P and N at the place itself. The sum is rounded once. Luma is read at quarter
+//!    samples as H.264 defines them; chroma linearly between its samples, at eighths. Planes behind two planes of
+//!    chroma are read as luma is if they have its size: alpha, and the colours of RGB.
+//! 7. **Scene cut.** The same rule, from the search frames on, for P with matches in N.
+//! 8. **Fades from and to a plain frame.** The detail of a search frame is the sum of the differences between samples
+//!    that are 8 apart on one axis. If that of P is less than an eighth of that of N, or the other way, all vectors of
+//!    the field become zero: nothing can be found in a frame that does not show the picture. This is done before step
+//!    3, unless it is a cut.
 
 mod searched;
 mod sizes;

@@ -1,6 +1,6 @@
 //! Motion fields in the layouts in which encoders take vectors from outside.
 //!
-//! Pure functions from a [`Field`] to records, which an application hands to the encoder. `docs/encoders.md` has the
+//! Pure functions from a [`Field`] to records, which an application hands to the encoder. `docs/how/encoders.md` has the
 //! layouts in a table, and what is known of their use. All are little-endian, as the encoders' hosts are.
 //!
 //! A field must be that of the frame in the one frame that the encoder refers to. Vectors have the direction of those

@@ -1,6 +1,6 @@
 //! Whether two frames show different scenes, and the smaller frames in which that is seen and motion is found cheaply.
 //!
-//! `docs/algorithms.md` has the definitions, and [`oracle`] says in plain loops what a smaller frame is.
+//! `scene_cut.rs` has the definition of a cut, and [`oracle`] says in plain loops what a smaller frame is.
 
 mod block_samples;
 mod detail;

@@ -1,7 +1,45 @@
 //! Whether two frames show different scenes.
 //!
-//! `docs/algorithms.md` defines it. Frames are halved until they have few samples, in which noise is weak; areas of these frames
+//! Frames are halved until they have few samples, in which noise is weak; areas of these frames
 //! are compared with what the field leads to, and with what is at their own place.
+//!
+//! # The definition
+//!
+//! 1. Luma of both frames, eight bits of deep samples, is halved as for interpolated frames, step 1, to at most 2^19
+//!    samples, and from there at least twice and to at most 2048 samples, but only as long as both sides keep 16. White
+//!    noise is a quarter as strong then, or less.
+//! 2. Bars beside the picture are left out. From the samples of a row of the small frames their mean is subtracted,
+//!    halves up; the row is flat if the products of neighbours, summed over both frames, are less than 4 a sample. Flat
+//!    rows at the top and at the bottom, and the next row, which may hold the edge, are left out, unless fewer than 8
+//!    rows remain; and columns at both sides in the same way. It is no cut if less than a tenth of the samples remain:
+//!    an object may have moved too far to be found.
+//! 3. *Areas* are 8 x 8 samples of what remains, from its first sample on, at every fourth sample of every fourth row.
+//!    The vector of an area is the median on each axis, the ninth of sixteen, of those of the blocks of the field at
+//!    its samples 1, 3, 5, 7 of its rows 1, 3, 5, 7, in quarters of a sample, halves up. Beyond the last column or row
+//!    of blocks the last one counts. Its match lies there in the other frame: each of its samples is the mean, halves
+//!    up, of 4 x 4 samples of that frame halved twice less (once less, or whole samples, where frames are halved less
+//!    than twice).
+//! 4. From the samples of an area their mean, (sum + 32) >> 6, is subtracted. V is the sum of their squares, and T that
+//!    of the squared differences of all samples beside and below each other in it. What neighbours have in common is
+//!    *structure*: S = max(0, V - min((9T) >> 5, 4096)), where white noise has an S of 0. An area *counts* if S ≥ 144
+//!    and 2S ≥ V, in it or in its match.
+//! 5. The correlation of two areas is 1024C / √(RR'), toward 0, from -1024 to 1024: C is the sum of the products of
+//!    their samples, R = max(S, V >> 2) of each, and the root is a whole number, down, and 1 at least. The noise of one
+//!    frame is not that of the other, so that it has no part in C.
+//! 6. It is no cut if less than a sixth of the areas count. It is no cut either if less than a 32nd as many areas as
+//!    count have structure in one of the frames, at their own place: that frame is black, or flat. (Between such a
+//!    frame and another one `motioninterpolate` makes nothing: there this does not hold.) Nor is it one if what differs
+//!    is in a small part of the frame, as an object before a plain background that has moved too far to be found: if N
+//!    Σd⁴ > 32 (Σd²)², with the differences d of the N samples of the small frames at the same place.
+//! 7. M is the sum over the areas that count of their correlation with their matches, Z the same with what is at their
+//!    own place in the other frame. It is a cut if max(M, Z, 0) is so small that more than 40 % of the structure has no
+//!    match: less than 60 % of 1024 for each area that counts. `scene-cut-threshold` of `motioninterpolate` is another
+//!    value than 40.
+//!
+//! Because means are subtracted, fades and flashes are no cuts; because a correlation is taken, strobes are none; and
+//! because noise has no part in C and little in S, noise is none. The sum over areas tells more than counting those
+//! that match badly: in areas of two soft pictures, one in three matches well by chance, but as many are opposite.
+//! Misses and false alarms.
 
 use std::ops::Range;
 

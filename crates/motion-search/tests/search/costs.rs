@@ -282,7 +282,7 @@ fn noise_is_seldom_trusted() {
     }
 }
 
-/// The rule of docs/recipes.md for blocks that move, in a still scene whose light changes, and in one that moves.
+/// The rule of docs/jobs/what-moves.md for blocks that move, in a still scene whose light changes, and in one that moves.
 #[test]
 fn a_change_of_light_is_no_motion() {
     type Light = fn(f64) -> f64;

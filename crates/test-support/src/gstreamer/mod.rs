@@ -5,6 +5,7 @@ mod element_bus;
 pub mod formats;
 pub mod leaks;
 mod objects;
+pub mod reference;
 
 use std::sync::Once;
 

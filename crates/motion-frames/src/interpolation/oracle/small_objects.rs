@@ -1,4 +1,58 @@
 //! Small objects, and pictures that one of two frames hardly shows.
+//!
+//! # The definition
+//!
+//! What is small and moves by more than its size is not found block by block: between its two places both frames show
+//! the background there, which matches perfectly. With every quality it is found as a whole in the search frames, by
+//! the CPU, after step 2 and unless it is a cut, and drawn over the made frame.
+//!
+//! - *Suspects.* A block is looked at if its match costs at least 512 more than the mean of all blocks (rounded down),
+//!   or if its vector differs by more than two samples, `|Δx| + |Δy|`, from that to its right or below. If more than
+//!   one block in eight is, or none, there are no small objects.
+//! - *Motion around a block*: on each axis the median of 25 vectors, those of the blocks -4, -2, 0, 2 and 4 away on
+//!   both axes (outside the grid the nearest one), in whole samples.
+//! - *Mismatch* of a sample and the one to which a motion leads: by how much their difference exceeds half the range,
+//!   rounded down, of the 3 × 3 samples around either, of which the greater one counts; around a place outside its
+//!   frame those around the nearest sample. The edge of an object that moves by half a sample differs by half its
+//!   contrast.
+//! - *Regions.* In suspects and the blocks beside them, a sample of P is left if it differs from the one to which the
+//!   motion around its block leads in N by d > 24, and 2 (d - 24) is more than the range of the 3 × 3 samples around
+//!   it, in P or in N. Samples that are at most 2 apart on each axis are one region, of 8 samples or more and at most
+//!   64 on a side. The background of a region moves as the block of its first sample says. With more than 32 regions
+//!   there are no objects.
+//! - *Departures and arrivals.* The contrast of a region is the sum of differences between each of its samples and
+//!   those of the four beside it that are not in the region. An object departs from a region if this is more in P than
+//!   in N, where the background has gone on; it arrives if it is less.
+//! - *Objects that move by less than their size* leave and enter one region R, or two that are their edges. Its hull:
+//!   the samples between two of R in a row are added, then those between two of these in a column; the same with
+//!   columns first; what both have counts. For each way of at most `(side of R + 2) / 2` samples on each axis, row by
+//!   row, each sample p of R costs the least of two differences: between p in P and p plus the way in N, if that is in
+//!   the hull; and between p less the way in P, if it is in the hull, and p in N (N is where the background has gone
+//!   on). A sample with neither costs their difference without a way. All n samples of R count, or from 129 on every
+//!   `floor(n / 128) + 1`st. The object leaves the places from which the way leads from hull to hull, at least one end
+//!   of them in R, with a difference of at most 24; it enters their other ends. The way with the least cost is taken,
+//!   of equals the first, whose places are 8 or more, and from which an object departs (next rule; in the hull counts
+//!   as in the region) and in whose ends one arrives. If it costs at most an eighth of the differences that the
+//!   background leaves, its places and their ends replace R. If there is no such way, mismatches take the place of all
+//!   these differences, and the result counts if sixteen times the contrast of its places in N is at most that in P,
+//!   and for their ends the other way round. So is each pair of regions below tried together, if its backgrounds are
+//!   the same and both are within 64 × 64 samples: an object that moves less than from one to the other, compared as
+//!   below, replaces the pair.
+//! - *Pairs.* An object moves from region A, which it departs from, to region B, in which it arrives, if these have
+//!   sides, plus 4, and numbers of samples that differ by at most three times, and if it is found: of the 81 ways from
+//!   A to B, from centre to centre and up to 4 samples more or less on each axis, the one with the least sum of
+//!   differences between the samples of A in P and those in N, of equals the first. This sum must be at most an eighth
+//!   of what the motion of the background leaves in A; so must the sum over B, carried back to P, of what it leaves in
+//!   B. If the background is plain, mismatches count in place of differences: if four times the contrast of A in N is
+//!   at most that in P, and for B the other way round. Of all pairs the best by both sums, divided by what the
+//!   background leaves, are taken, at most 8, no region twice.
+//! - *Field.* The blocks that show A or B get the motion around them as their vectors.
+//! - *Drawing.* Three patches: A, moving with its background, as N shows it; B likewise as P shows it, both without
+//!   what both cover; and the object, as the frame nearer in time shows it. A patch is at `floor((2nL + d) / 2d)` luma
+//!   samples from its place in P for a motion of L. Regions are extended by 2 samples; the object has the samples of
+//!   both, extended, that differ by at most 24 between P and N, and those of both with a mismatch of at most 24.
+//!   Samples of search frames that are halved are 2 × 2 or 4 × 4 luma samples; a pixel of chroma is copied if one of
+//!   its luma samples is.
 
 use std::collections::HashSet;
 

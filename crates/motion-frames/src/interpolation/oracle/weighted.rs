@@ -1,6 +1,84 @@
 //! The definition of [`FrameQuality::Balanced`](super::super::FrameQuality::Balanced): a sample is the mean of what all
 //! vectors around its block predict, weighted by their distance and by how well their two ends match around it. In
 //! [`FrameQuality::High`](super::super::FrameQuality::High) one end predicts alone where the frame beyond it matches better.
+//!
+//! # The definition
+//!
+//! With `quality=balanced` a sample is the mean of what all vectors around its block predict: vectors whose two ends match
+//! well around the sample count more. Steps 1 to 4 and 7 are those above.
+//!
+//! - **5. Choice.** Chroma counts too: 4 times the SAD of the 4 × 4 samples of each of its two components at both ends of a
+//!   vector is added to what the vector costs. This chroma has half of luma's columns and rows: where a plane has all of
+//!   them, 2 × 1, 1 × 2 or 2 × 2 samples are averaged, `(a + b + 1) >> 1` or `(a + b + c + d + 2) >> 2`. Then the upper
+//!   eight bits are taken, and samples are read linearly at eighths, rounded to whole levels.
+//! - **5a. Badness.** Each block has S, the SAD of luma at both ends of its vector. With m = 1 << halvings of step 1: G is
+//!   the greatest S of the (2m + 1)² blocks around a block, and its badness D the mean of their G, rounded down. Blocks
+//!   outside the frame are those at its edge.
+//! - **5b. Coarse vectors.** A coarse block has 2m × 2m blocks. Its candidates are the vectors of the first blocks, those at
+//!   the upper left, of the 5 × 5 coarse blocks around it, row by row; outside the grid the nearest block counts; and zero.
+//!   The least `SAD + 8 (|x| + |y|)` wins, of equals the first, for a vector of x and y half samples. The SAD is twice
+//!   that of luma in every second row of nine squares of 8 × 8 samples, from the first row on, whose corners are 4 samples
+//!   before the coarse block, and 8m and 16m samples further, on each axis.
+//! - **5c. Vectors of a block.** The vectors of the 3 × 3 blocks around it predict its samples. If its *share*
+//!   `min(max(D - 1024, 0) >> 6, 16)` is not 0, so do those of the four coarse blocks whose centres are on either side of
+//!   it, on each axis: number `floor((c - m) / 2m)` for column or row c of the block, and the next; outside their grid the
+//!   nearest counts.
+//! - **5d. Weights of matches.** In each of the four cells of 4 × 4 luma samples of a block, a vector has the error E =
+//!   twice the SAD of luma at its two ends, in every second row of the cell and two samples around it (8 × 8), from the
+//!   first row on, plus `256 + (3D >> 2)`. With the least E of the vectors of 5c, and `r = (least << 8) / E` rounded down,
+//!   its weight is `r² >> 8`, from 1 to 255. A large D makes the weights more alike.
+//! - **6. Compensation.** The window of a block on an axis is 23 in the middle of it and falls by 2 a luma sample to 1: `24
+//!   - |2x - 7 - 16b|` at luma sample x of the block that is made, for the block b = -1, 0 or 1 away; for chroma with half
+//!   the samples `24 - |4x - 6 - 16b|`. The window of a coarse block falls from 32 at its centre to 0 at those of its
+//!   neighbours: `(32m - a) / m` at twice the distance a, in luma samples, between the centres of the sample and of the coarse
+//!   block. The spatial weight of a vector is the sum, over the blocks of 5c that have this vector, of the products of their
+//!   windows on both axes; those of coarse blocks are multiplied by their share before, and `>> 7`, after a multiplication by 7.
+//!   Its weight is `W = (spatial weight · weight of the match in the sample's cell) >> 6`. The sample is
+//!   `(ΣWp + 2ΣW) / (4ΣW)`, rounded down, over the different vectors of 5c, where p is what step 6 above predicts from a vector in
+//!   quarter levels: `(w · P + (64 - w) · N + 8) >> 4`, with the same rules for ends outside their frames, and the same limits.
+//!
+//! ΣW is at least 4, by the block's own vector, and at most 9630, because spatial weights add up to 39² + 896. So ΣWp + 2ΣW
+//! is below 2^24 with samples of eight bits and below 2^32 with 16: everything is 32-bit arithmetic.
+//!
+//! With `quality=high`:
+//!
+//! With `quality=high` the frame P0 before P and the frame N1 after N also tell the motion between the two, and show what
+//! is hidden in N or in P. F0 is the field of step 2 for the pair P0 and P, F that for P and N, F1 that for N and N1. All
+//! is as with `quality=balanced`, but:
+//!
+//! - **3. Ends of a vector.** With the phase t + 1 in place of t, step 3 gives the ends of a vector in P0 and P, `s - 2h` and
+//!   `s`; with t - 1 those in N and N1, `s + 2h` and `s + 4h`. The motion of the pair before is thus carried on to time t, and
+//!   that of the pair after carried back.
+//! - **4. Projection.** F0 and F1 are projected to t as F is, by where their vectors start in P0 and in N.
+//! - **5. Choice.** The candidates are nine of F, nine of F0, nine of F1, each in the order of step 5, and zero. The sum over
+//!   the eight neighbours is over those in F for all candidates.
+//! - **5a. Badness.** S is the least of three numbers: the SAD of the block at both ends; that at its start in P and where the
+//!   same vector leads to in P0, plus 256; and that at its end in N and where it leads to in N1, plus 256.
+//! - **5d. Weights of matches.** One end of a vector may predict alone, because the other frame may hide what it shows. It does
+//!   so only where what it leaves out is shown elsewhere: with the cost c of a block, what this block shows may be left out by
+//!   the share `x = min(max(4096 - c, 0) >> 7, 16)`. For a block of P, c is what the search found as cost in F for the block that
+//!   holds it. For a block of N it is the least cost of those blocks of P that share at least 16 samples with it when their
+//!   vectors have moved them by `h >> 1` whole samples on each axis; where there is none, x is 0.
+//!   - In a cell, S is twice the SAD at both ends, as above, L twice the difference between the sums of the same samples at both
+//!     ends, and `f = min(max(S - L - 128, 0) >> 5, 16)`. A change of light makes all samples brighter, or all darker: it hides
+//!     nothing. The start alone counts by
+//!     the share `f · x >> 4`, with x of the block of N in which the vector ends; the end alone with x of the block of P in which
+//!     it starts. The vector leads the third sample of the third row of the cell to a place in that block, rounded down to
+//!     whole samples; outside the grid it is the nearest block.
+//!   - The error E of the start alone is twice the SAD between P and P0, in the same rows, plus 256, plus what is added for both
+//!     ends; that of the end alone has N and N1. The least E is the least of all three errors of all vectors, without those
+//!     whose share is 0. The weight of one end alone follows from its E as that of both ends, then it is multiplied by its
+//!     share and `>> 4`.
+//! - **6. Compensation.** A vector predicts three times, each with a weight W of its own: by both ends, by its start alone, `4P`,
+//!   and by its end alone, `4N`, the last two without limits. Where just one end lies inside its frame, all three are this
+//!   end. W is `>> 7`, not `>> 6`.
+//!
+//! ΣW is at least 2, and at most 14445, because the three weights of a match add up to 765 at most: the sums are below 2^24
+//! and 2^32 as above.
+//!
+//! Where a neighbour is missing, the frame is that of `quality=balanced`: at the start and the end, at scene cuts, and where a
+//! pair before or after was not searched, or is shorter or longer by more than a quarter. One neighbour alone is worse than
+//! none, because it favours one of the two frames.
 
 use super::super::rules::{
     BADNESS_SHIFT, BLOCK, CELL, COARSE_BADNESS, COARSE_BITS, COARSE_LENGTH, COARSE_REACH, COARSE_SQUARES,

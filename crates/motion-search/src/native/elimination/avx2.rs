@@ -22,6 +22,7 @@ type Sums = [__m256i; HALVES];
 impl EliminationEngine for Avx2 {
     #[inline(always)]
     fn worth_a_group(side: usize) -> Option<u32> {
+        // Measured: a group as a whole takes as long as 13 of its candidates one by one; 8 with AVX-512.
         (side == 16).then_some(13)
     }
 

@@ -33,6 +33,7 @@ fn sad_tile(task: &TileTask<'_>, costs: &mut TileCosts<u16>) {
 /// `vmpsadbw`: the SAD of four samples with eight neighbouring candidates in each half of the
 /// register; the upper half takes the candidates from the eighth on. A row of candidates is one
 /// register of sums, and each sample group of the part, once loaded, serves all `V` rows.
+/// `vpsadbw` is 5 to 20 % faster on Zen 4 and half as fast on Intel's Xeon, so `vmpsadbw` is used on both.
 ///
 /// `left` and `top` are the column and row of the first candidate.
 #[target_feature(enable = "avx2")]

@@ -3,6 +3,9 @@
 //!
 //! What depends on one frame alone is made when the frame is loaded, and lies behind it in its slot (`pyramid.rs`). The
 //! searches of a queue share their fields, 1.6 bytes a sample.
+//!
+//! Each search is launched by itself: several searches a launch were slower by OpenCL, and CUDA launches a graph of all
+//! passes at once.
 
 use bytemuck::{Pod, Zeroable};
 

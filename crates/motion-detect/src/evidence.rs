@@ -1,0 +1,172 @@
+//! How surely cells of a frame show something else than the scene.
+
+use motion_base::{SetupError, memory};
+
+use crate::light::Light;
+use crate::scene::{DEVIATION, Scene};
+
+/// A residual counts at most so many standard deviations: no single sample decides.
+pub const MOST: f32 = 4.0;
+
+/// The side of what sums are made of, and the distance of cells, in samples. A cell has twice this side.
+pub const STEP: usize = 2;
+
+/// How residuals of a frame are judged.
+#[derive(Clone, Copy, Debug)]
+pub struct Judging {
+    /// The standard deviation of the noise.
+    pub noise: f32,
+    /// The share of the texture that a sample may be off, because it is not exactly where it was.
+    pub displacement: f32,
+    /// The share of a local change of light that a sample may be off.
+    pub lighting: f32,
+    /// Whether the scene's light is settling.
+    pub is_settling: bool,
+}
+
+/// Residuals, and the evidence of cells.
+pub struct Evidence {
+    size: (usize, usize),
+    /// Sums of 2 x 2 samples across and down.
+    blocks: (usize, usize),
+    /// Cells across and down.
+    pub cells: (usize, usize),
+    /// What is expected to be seen, with the light of each place.
+    pub expected: Vec<f32>,
+    /// How surely each sample is something else, in standard deviations: the larger of the residuals with the light of its place
+    /// and with that of the frame.
+    pub samples: Vec<f32>,
+    /// Sums of residuals and of their squares, and of those with the light of the whole frame.
+    sums: Vec<[f32; 3]>,
+    /// How much the sums of each cell vary without an object, in standard deviations of independent noise.
+    usual: Vec<[f32; 2]>,
+    /// How surely each cell shows something else, in standard deviations.
+    pub sure: Vec<f32>,
+    /// The same with the light of the whole frame, that only extends what is found by `sure`.
+    pub likely: Vec<f32>,
+    rows: [Vec<f32>; 3],
+}
+
+impl Evidence {
+    /// For a model of this size.
+    ///
+    /// # Errors
+    /// [`SetupError::Memory`] if there is too little.
+    pub fn new(size: (usize, usize)) -> Result<Self, SetupError> {
+        let (width, height) = size;
+        let blocks = (width / STEP, height / STEP);
+        let cells = (blocks.0 - 1, blocks.1 - 1);
+        let what = "the evidence of a frame";
+        let row = || memory::values(what, width);
+        let mut usual = memory::values(what, cells.0 * cells.1)?;
+        usual.fill([1.0; 2]);
+        Ok(Self {
+            size,
+            blocks,
+            cells,
+            expected: memory::values(what, width * height)?,
+            samples: memory::values(what, width * height)?,
+            sums: memory::values(what, blocks.0 * blocks.1)?,
+            usual,
+            sure: memory::values(what, cells.0 * cells.1)?,
+            likely: memory::values(what, cells.0 * cells.1)?,
+            rows: [row()?, row()?, row()?],
+        })
+    }
+
+    /// Forgets how much cells vary.
+    pub fn restart(&mut self) {
+        self.usual.fill([1.0; 2]);
+    }
+
+    /// Finds how surely each cell shows something else than the scene.
+    pub fn measure(&mut self, scene: &Scene, light: &Light, seen: &[f32], is_seen: &[u8], judging: &Judging) {
+        let (width, height) = self.size;
+        let (global_gain, global_offset) = light.global;
+        let floor = (0.9 * judging.noise).max(0.7);
+        self.sums.fill([0.0; 3]);
+        for y in 0..height {
+            let row = y * width..(y + 1) * width;
+            let [gain, offset, local] = &mut self.rows;
+            light.row(y, gain, offset, local);
+            let (mean, spread) = (&scene.mean[row.clone()], &scene.spread[row.clone()]);
+            let (texture, age) = (&scene.texture[row.clone()], &scene.age[row.clone()]);
+            let (seen, is_seen) = (&seen[row.clone()], &is_seen[row.clone()]);
+            let (expected, samples) = (&mut self.expected[row.clone()], &mut self.samples[row]);
+            for x in 0..width {
+                let counts = f32::from(is_seen[x]) * age[x].min(1.0);
+                expected[x] = (gain[x] * mean[x] + offset[x]).clamp(0.0, 255.0);
+                let tolerance = (DEVIATION * spread[x]).max(floor)
+                    + judging.displacement * texture[x]
+                    + judging.lighting * local[x];
+                let residual = ((seen[x] - expected[x]) / tolerance).clamp(-MOST, MOST) * counts;
+                samples[x] = residual;
+                // The light of the place may be that of the object.
+                let expected = (global_gain * mean[x] + global_offset).clamp(0.0, 255.0);
+                local[x] = ((seen[x] - expected) / tolerance).clamp(-MOST, MOST) * counts;
+            }
+            if y / STEP < self.blocks.1 {
+                let sums = &mut self.sums[y / STEP * self.blocks.0..][..self.blocks.0];
+                for (sums, (residuals, whole)) in
+                    sums.iter_mut().zip(samples.chunks_exact(STEP).zip(local.chunks_exact(STEP)))
+                {
+                    sums[0] += residuals[0] + residuals[1];
+                    sums[1] += residuals[0] * residuals[0] + residuals[1] * residuals[1];
+                    sums[2] += whole[0] + whole[1];
+                }
+            }
+            for (sample, whole) in samples.iter_mut().zip(local.iter()) {
+                let whole = if judging.is_settling { 0.0 } else { whole.abs() };
+                *sample = sample.abs().max(whole);
+            }
+        }
+        self.judge(judging.is_settling);
+    }
+
+    fn judge(&mut self, is_settling: bool) {
+        let (columns, rows) = self.cells;
+        for y in 0..rows {
+            let (upper, lower) = (&self.sums[y * self.blocks.0..], &self.sums[(y + 1) * self.blocks.0..]);
+            let cells = y * columns..(y + 1) * columns;
+            let (sure, likely) = (&mut self.sure[cells.clone()], &mut self.likely[cells.clone()]);
+            for ((x, usual), (sure, likely)) in self.usual[cells].iter().enumerate().zip(sure.iter_mut().zip(likely)) {
+                let sum = |index: usize| {
+                    upper[x][index] + upper[x + 1][index] + lower[x][index] + lower[x + 1][index]
+                };
+                let [mean, energy] = statistics(sum(0), sum(1));
+                *sure = (mean / usual[0]).max(energy / usual[1]);
+                *likely = if is_settling { *sure } else { sure.max(sum(2).abs() / (4.0 * usual[0])) };
+            }
+        }
+    }
+
+    /// Learns how much cells vary where there is no object. `rate` is the share of this frame.
+    pub fn learn(&mut self, is_object: &[u8], rate: f32) {
+        let (columns, rows) = self.cells;
+        for y in 0..rows {
+            let (upper, lower) = (&self.sums[y * self.blocks.0..], &self.sums[(y + 1) * self.blocks.0..]);
+            for x in 0..columns {
+                let sum = |index: usize| {
+                    upper[x][index] + upper[x + 1][index] + lower[x][index] + lower[x + 1][index]
+                };
+                let usual = &mut self.usual[y * columns + x];
+                let rate = if is_object[y * self.blocks.0 + x] == 0 { rate } else { rate / 8.0 };
+                for (usual, value) in usual.iter_mut().zip(statistics(sum(0), sum(1))) {
+                    let value = (DEVIATION * value.max(0.0)).min(4.0 * *usual);
+                    *usual = (*usual + rate * (value - *usual)).max(1.0);
+                }
+            }
+        }
+    }
+
+    /// Sums of 2 x 2 samples across and down.
+    pub fn blocks(&self) -> (usize, usize) {
+        self.blocks
+    }
+}
+
+/// The sum and the sum of squares of 16 residuals as deviations from what independent noise gives.
+fn statistics(sum: f32, squares: f32) -> [f32; 2] {
+    // The square of a normal number has a variance of 2: 16 of them of 32.
+    [sum.abs() / 4.0, (squares - 16.0) / 5.656_854]
+}

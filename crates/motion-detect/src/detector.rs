@@ -6,6 +6,7 @@ use crate::affine::Affine;
 use crate::align;
 use crate::camera::{self, Camera, Field};
 use crate::evidence::{Evidence, Judging, STEP};
+use crate::ghosts::{Pictures, Profile, join_strips, without_ghost};
 use crate::light::Light;
 use crate::mask::Mask;
 use crate::regions::{Blob, MOST_BOXES, RegionFinder, Thresholds};
@@ -73,6 +74,7 @@ pub struct Detector {
     texture: Vec<u32>,
     order: Vec<(i32, u32)>,
     levels: Vec<f32>,
+    profile: Profile,
     /// Where a place of the frame is in the model.
     to_model: Affine,
     /// Frames since the camera last moved.
@@ -89,6 +91,9 @@ pub struct Detector {
 
 /// The camera has moved if a corner of the small frame has moved by more samples than this.
 const LEAST_MOTION: f64 = 0.2;
+
+/// The share of the frame that something that moves may cover. More is another light or scene.
+const MOST_OF_FRAME: f64 = 0.6;
 
 /// Frames after which a camera that does not move is still.
 const STILL: u32 = 12;
@@ -148,6 +153,7 @@ impl Detector {
             texture: Vec::with_capacity(samples / 16),
             order: Vec::with_capacity(samples / 16),
             levels: Vec::with_capacity(tiles),
+            profile: Profile::new(small.0.max(small.1)),
             to_model: Affine::IDENTITY,
             still: STILL,
             noise: 2.0,
@@ -216,8 +222,10 @@ impl Detector {
         let seed = seed.max(3.5) * if is_settling { 1.3 } else { 1.0 };
         let thresholds = Thresholds { seed, member: 0.55 * seed };
         self.finder.find(&self.evidence, thresholds, self.small.0);
+        self.forget_ghosts();
         self.follow(time, &moved, field.as_ref(), is_settling);
         self.learn(is_settling, is_moving);
+        self.evidence.learn_habits(self.elapsed as f32, seed);
         self.observation.is_settling = is_settling;
         self.report();
         &self.observation
@@ -410,9 +418,32 @@ impl Detector {
         self.noise += (self.elapsed as f32 / 0.5).min(0.2) * (noise - self.noise);
     }
 
+    /// Takes from the boxes what is only in the model, and takes what is seen there as the scene.
+    fn forget_ghosts(&mut self) {
+        let Self { finder, scene, evidence, seen, profile, noise, .. } = self;
+        let (width, height) = self.small;
+        let pictures = Pictures { width, height, seen, expected: &evidence.expected, noise: *noise };
+        join_strips(&mut finder.blobs, &pictures, profile);
+        finder.blobs.retain_mut(|blob| {
+            let is_ghost = without_ghost(blob, &pictures, profile);
+            if is_ghost {
+                let (left, top) = (blob.x as usize - 1, blob.y as usize - 1);
+                let columns = left..left + blob.width as usize + 2;
+                (top..top + blob.height as usize + 2).for_each(|y| scene.adopt(y, columns.clone(), seen, *noise));
+            }
+            !is_ghost
+        });
+    }
+
     /// Follows the regions to the boxes of this frame.
     fn follow(&mut self, time: u64, moved: &Affine, field: Option<&Field<'_>>, is_settling: bool) {
         let to_frame = self.to_model.inverse().unwrap_or(Affine::IDENTITY);
+        let area = (self.small.0 * self.small.1) as f64;
+        let count = self.finder.blobs.len();
+        self.finder.blobs.retain(|blob| blob.area() <= MOST_OF_FRAME * area);
+        if self.finder.blobs.len() < count {
+            self.settles = self.settles.max(time.saturating_add(self.settle()));
+        }
         for blob in &mut self.finder.blobs {
             let (x, y) = blob.middle();
             let (to_x, to_y) = to_frame.apply(x, y);
@@ -449,7 +480,7 @@ impl Detector {
     fn learn(&mut self, is_settling: bool, is_moving: bool) {
         let (columns, rows) = self.evidence.blocks();
         self.is_object.fill(0);
-        for track in self.tracks.tracks.iter().filter(|track| track.misses == 0) {
+        for track in self.tracks.tracks.iter().filter(|track| track.is_open() && track.misses <= 1) {
             let (x, y) = track.blob.middle();
             let (to_x, to_y) = self.to_model.apply(x, y);
             let (left, top) = (track.blob.x + to_x - x - 1.0, track.blob.y + to_y - y - 1.0);
@@ -459,9 +490,16 @@ impl Detector {
                 self.is_object[y * columns + columns_of.start.min(columns_of.end)..y * columns + columns_of.end].fill(1);
             }
         }
+        for track in &self.tracks.begun {
+            let (x, y) = track.blob.middle();
+            let [from, to] = [track.origin, (x, y)].map(|(x, y)| self.to_model.apply(x, y));
+            let (across, down) = (track.blob.width / 2.0, track.blob.height / 2.0);
+            let range = |from: f64, to: f64, reach: f64| from.min(to) - reach..from.max(to) + reach;
+            self.evidence.touch(range(from.0, to.0, across), range(from.1, to.1, down));
+        }
         let elapsed = self.elapsed as f32;
         let memory = match (is_settling, is_moving) {
-            (_, true) => MEMORY / 4.0,
+            (_, true) => MEMORY / 2.0,
             (true, false) => MEMORY / 8.0,
             (false, false) => MEMORY,
         };

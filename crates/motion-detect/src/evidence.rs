@@ -11,6 +11,18 @@ pub const MOST: f32 = 4.0;
 /// The side of what sums are made of, and the distance of cells, in samples. A cell has twice this side.
 pub const STEP: usize = 2;
 
+/// Seconds after which what cells were is learned.
+const PERIOD: f32 = 1.0;
+
+/// Seconds for which it is remembered.
+const HABIT: f32 = 30.0;
+
+/// By how much a cell must be surer than before.
+const MARGIN: f32 = 1.15;
+
+/// Cells around one that learn with it.
+const REACH: usize = 2;
+
 /// How residuals of a frame are judged.
 #[derive(Clone, Copy, Debug)]
 pub struct Judging {
@@ -40,6 +52,15 @@ pub struct Evidence {
     sums: Vec<[f32; 3]>,
     /// How much the sums of each cell vary without an object, in standard deviations of independent noise.
     usual: Vec<[f32; 2]>,
+    /// The frames that this was learned from.
+    learned: f32,
+    /// How much surer a cell must be than usual, because it has been that sure before and nothing came of it.
+    habit: Vec<f32>,
+    /// The surest that each cell was in this period, and whether it showed an object.
+    recent: Vec<f32>,
+    is_touched: Vec<u8>,
+    /// Seconds of this period.
+    period: f32,
     /// How surely each cell shows something else, in standard deviations.
     pub sure: Vec<f32>,
     /// The same with the light of the whole frame, that only extends what is found by `sure`.
@@ -60,6 +81,8 @@ impl Evidence {
         let row = || memory::values(what, width);
         let mut usual = memory::values(what, cells.0 * cells.1)?;
         usual.fill([1.0; 2]);
+        let mut habit = memory::values(what, cells.0 * cells.1)?;
+        habit.fill(1.0);
         Ok(Self {
             size,
             blocks,
@@ -68,6 +91,11 @@ impl Evidence {
             samples: memory::values(what, width * height)?,
             sums: memory::values(what, blocks.0 * blocks.1)?,
             usual,
+            learned: 0.0,
+            habit,
+            recent: memory::values(what, cells.0 * cells.1)?,
+            is_touched: memory::values(what, cells.0 * cells.1)?,
+            period: 0.0,
             sure: memory::values(what, cells.0 * cells.1)?,
             likely: memory::values(what, cells.0 * cells.1)?,
             rows: [row()?, row()?, row()?],
@@ -77,6 +105,10 @@ impl Evidence {
     /// Forgets how much cells vary.
     pub fn restart(&mut self) {
         self.usual.fill([1.0; 2]);
+        self.habit.fill(1.0);
+        self.recent.fill(0.0);
+        self.is_touched.fill(0);
+        (self.learned, self.period) = (0.0, 0.0);
     }
 
     /// Finds how surely each cell shows something else than the scene.
@@ -129,13 +161,17 @@ impl Evidence {
             let (upper, lower) = (&self.sums[y * self.blocks.0..], &self.sums[(y + 1) * self.blocks.0..]);
             let cells = y * columns..(y + 1) * columns;
             let (sure, likely) = (&mut self.sure[cells.clone()], &mut self.likely[cells.clone()]);
-            for ((x, usual), (sure, likely)) in self.usual[cells].iter().enumerate().zip(sure.iter_mut().zip(likely)) {
+            let (habit, recent) = (&self.habit[cells.clone()], &mut self.recent[cells.clone()]);
+            let cells = self.usual[cells].iter().zip(habit).zip(recent).enumerate();
+            for ((x, ((usual, habit), recent)), (sure, likely)) in cells.zip(sure.iter_mut().zip(likely)) {
                 let sum = |index: usize| {
                     upper[x][index] + upper[x + 1][index] + lower[x][index] + lower[x + 1][index]
                 };
                 let [mean, energy] = statistics(sum(0), sum(1));
-                *sure = (mean / usual[0]).max(energy / usual[1]);
-                *likely = if is_settling { *sure } else { sure.max(sum(2).abs() / (4.0 * usual[0])) };
+                let surest = (mean / usual[0]).max(energy / usual[1]);
+                *recent = recent.max(surest);
+                *sure = surest / habit;
+                *likely = if is_settling { *sure } else { sure.max(sum(2).abs() / (4.0 * usual[0] * habit)) };
             }
         }
     }
@@ -143,6 +179,8 @@ impl Evidence {
     /// Learns how much cells vary where there is no object. `rate` is the share of this frame.
     pub fn learn(&mut self, is_object: &[u8], rate: f32) {
         let (columns, rows) = self.cells;
+        self.learned += 1.0;
+        let rate = rate.max(1.0 / (self.learned + 8.0));
         for y in 0..rows {
             let (upper, lower) = (&self.sums[y * self.blocks.0..], &self.sums[(y + 1) * self.blocks.0..]);
             for x in 0..columns {
@@ -150,12 +188,55 @@ impl Evidence {
                     upper[x][index] + upper[x + 1][index] + lower[x][index] + lower[x + 1][index]
                 };
                 let usual = &mut self.usual[y * columns + x];
-                let rate = if is_object[y * self.blocks.0 + x] == 0 { rate } else { rate / 8.0 };
+                let is_object = is_object[y * self.blocks.0 + x];
+                self.is_touched[y * columns + x] |= is_object;
+                let rate = if is_object == 0 { rate } else { rate / 8.0 };
                 for (usual, value) in usual.iter_mut().zip(statistics(sum(0), sum(1))) {
                     let value = (DEVIATION * value.max(0.0)).min(4.0 * *usual);
                     *usual = (*usual + rate * (value - *usual)).max(1.0);
                 }
             }
+        }
+    }
+
+    /// At the end of each period, learns where cells were sure and nothing came of it. What is as sure as it has been before is no more
+    /// than usual there: leaves, rain, a lamp that flickers. `seed` is what a region begins with.
+    pub fn learn_habits(&mut self, elapsed: f32, seed: f32) {
+        self.period += elapsed;
+        if self.period < PERIOD {
+            return;
+        }
+        let kept = (1.0 - self.period / HABIT).max(0.0);
+        let (columns, rows) = self.cells;
+        for habit in &mut self.habit {
+            *habit = (1.0 + (*habit - 1.0) * kept).max(1.0);
+        }
+        for y in 0..rows {
+            for x in 0..columns {
+                let at = y * columns + x;
+                let surest = MARGIN * self.recent[at] / seed;
+                if self.is_touched[at] != 0 || surest <= 1.0 {
+                    continue;
+                }
+                for y in y.saturating_sub(REACH)..(y + REACH + 1).min(rows) {
+                    let row = y * columns + x.saturating_sub(REACH)..y * columns + (x + REACH + 1).min(columns);
+                    for habit in &mut self.habit[row] {
+                        *habit = habit.max(surest);
+                    }
+                }
+            }
+        }
+        self.recent.fill(0.0);
+        self.is_touched.fill(0);
+        self.period = 0.0;
+    }
+
+    /// Marks a rectangle of cells, in samples of the model, as one in which an object was.
+    pub fn touch(&mut self, x: std::ops::Range<f64>, y: std::ops::Range<f64>) {
+        let at = |place: f64, most: usize| ((place / STEP as f64).max(0.0) as usize).min(most);
+        let columns = at(x.start - 4.0, self.cells.0)..at(x.end + 4.0, self.cells.0);
+        for y in at(y.start - 4.0, self.cells.1)..at(y.end + 4.0, self.cells.1) {
+            self.is_touched[y * self.cells.0 + columns.start..y * self.cells.0 + columns.end.max(columns.start)].fill(1);
         }
     }
 

@@ -7,6 +7,7 @@ mod align;
 mod camera;
 mod detector;
 mod evidence;
+mod ghosts;
 mod light;
 mod mask;
 mod regions;

@@ -38,9 +38,11 @@ pub struct Track {
     /// Frames since then.
     pub misses: u32,
     /// Where it was first seen, moved along with the camera.
-    origin: (f64, f64),
+    pub origin: (f64, f64),
     /// The way of its middle since then.
     path: f64,
+    /// Frames in which it moved on in the direction in which it had moved so far.
+    steps: u32,
     /// The way that it seemed to take when it was first seen.
     guess: (f64, f64),
 }
@@ -51,7 +53,7 @@ impl Track {
         let (x, y) = self.blob.middle();
         let (right, down) = (x - self.origin.0, y - self.origin.1);
         let way = (right * right + down * down).sqrt();
-        way >= 3.0 && way >= 0.4 * self.blob.width.min(self.blob.height) && way >= 0.7 * self.path
+        self.steps >= 3 && way >= 3.0 && way >= 0.4 * self.blob.width.min(self.blob.height) && way >= 0.7 * self.path
     }
 
     /// Whether it has begun.
@@ -101,6 +103,8 @@ pub struct Tracks {
     is_taken: Vec<bool>,
     /// Boxes that belonged to no open region, in a frame, on average.
     clutter: f64,
+    /// Their area on average.
+    clutter_area: f64,
     /// Those that have begun with this frame.
     pub begun: Vec<Track>,
     /// Those that have ended with it.
@@ -115,6 +119,7 @@ impl Default for Tracks {
             pairs: Vec::with_capacity(MOST_TRACKS * MOST_BOXES),
             is_taken: Vec::with_capacity(MOST_BOXES),
             clutter: 0.0,
+            clutter_area: 0.0,
             begun: Vec::with_capacity(MOST_TRACKS),
             ended: Vec::with_capacity(MOST_TRACKS),
         }
@@ -142,22 +147,16 @@ impl Tracks {
         }
     }
 
-    /// Joins boxes that lie in the same open region: parts of it.
+    /// Joins boxes that lie in the same open region, near each other: parts of it.
     fn join_parts(&self, blobs: &mut Vec<Blob>) {
         for track in self.tracks.iter().filter(|track| track.is_open()) {
-            let (x, y, width, height) = (track.blob.x, track.blob.y, track.blob.width, track.blob.height);
-            let is_inside = |blob: &Blob| {
-                let (middle_x, middle_y) = blob.middle();
-                middle_x >= x - 0.1 * width
-                    && middle_x <= x + 1.1 * width
-                    && middle_y >= y - 0.1 * height
-                    && middle_y <= y + 1.1 * height
-            };
-            let Some(first) = blobs.iter().position(is_inside) else { continue };
+            let is_part = |blob: &Blob| blob.overlap(&track.blob) >= 0.6 * blob.area();
+            let Some(first) = blobs.iter().position(is_part) else { continue };
             let mut other = first + 1;
             while other < blobs.len() {
                 let union = blobs[first].union(&blobs[other]);
-                if is_inside(&blobs[other]) && union.area() <= 1.6 * track.blob.area() {
+                let is_near = blobs[first].gap(&blobs[other]) <= 0.4 * track.blob.width.min(track.blob.height);
+                if is_part(&blobs[other]) && is_near && union.area() <= 1.2 * track.blob.area() {
                     blobs[first] = union;
                     blobs.remove(other);
                 } else {
@@ -165,6 +164,14 @@ impl Tracks {
                 }
             }
         }
+    }
+
+    /// Whether at least two open regions are in a box that is much larger than each: they cross.
+    fn is_shared(&self, blob: &Blob) -> bool {
+        let is_in = |track: &&Track| {
+            track.is_open() && blob.overlap(&track.blob) >= 0.5 * track.blob.area() && blob.area() >= 1.2 * track.blob.area()
+        };
+        self.tracks.iter().filter(is_in).count() >= 2
     }
 
     /// Follows the regions to the boxes of a frame. `motion_at` says how a place has moved from the frame before, in samples a second, without
@@ -186,18 +193,21 @@ impl Tracks {
                 continue;
             }
             self.is_taken[blob] = true;
+            if self.tracks[track].is_open() && self.is_shared(&blobs[blob]) {
+                continue;
+            }
             let density = self.clutter.max(0.02) / now.area;
-            let track = &mut self.tracks[track];
-            if track.is_open() && self.pairs.iter().any(|pair| pair.blob == blob && pair.track != index) && blobs[blob].area() > 2.0 * track.blob.area() {
-                // It may be two that cross.
-            }
-            track.take(&blobs[blob], distance, density, now);
+            self.tracks[track].take(&blobs[blob], distance, density, now);
         }
-        // What two regions share belongs to both while they cross.
-        for track in self.tracks.iter_mut().filter(|track| track.is_open() && track.misses == 1) {
-            if blobs.iter().any(|blob| blob.overlap(&track.blob) >= 0.5 * track.blob.area()) {
+        // What two regions share belongs to both while they cross: each goes on as before.
+        for track in self.tracks.iter_mut().filter(|track| track.is_open() && track.misses > 0) {
+            if blobs.iter().any(|blob| blob.overlap(&track.blob) >= 0.7 * track.blob.area()) {
                 track.last = now.now;
+                track.misses = 1;
             }
+        }
+        for (blob, _) in blobs.iter().zip(&self.is_taken).filter(|(_, is_taken)| !**is_taken) {
+            self.clutter_area += 0.02 * (blob.area() - self.clutter_area);
         }
         let unknown = self.is_taken.iter().filter(|is_taken| !**is_taken).count();
         let tentative = self.tracks.iter().filter(|track| !track.is_open() && track.misses == 0).count();
@@ -221,6 +231,8 @@ impl Tracks {
     }
 
     fn begin_and_end(&mut self, now: &Circumstances) {
+        // Among much of one size, as rain or snow is, only what is larger is something else.
+        let least_area = if self.clutter > 2.0 { 3.0 * self.clutter_area } else { 0.0 };
         let Self { tracks, next_id, begun, ended, .. } = self;
         let nanoseconds = |duration: Duration| u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
         tracks.retain_mut(|track| {
@@ -236,7 +248,8 @@ impl Tracks {
                 track.score -= LOSS;
                 return track.score > 0.0 && track.misses <= 3;
             }
-            let is_large = track.blob.width >= now.least_size.0 && track.blob.height >= now.least_size.1;
+            let is_large = track.blob.width >= now.least_size.0 && track.blob.height >= now.least_size.1
+                && track.blob.area() > least_area;
             let is_long = now.now.saturating_sub(track.first) >= nanoseconds(now.least_duration);
             if track.score >= SURE && is_large && is_long && (!now.is_settling || track.travels()) {
                 track.id = *next_id;
@@ -295,6 +308,8 @@ impl Track {
         let share = if self.hits == 1 { 1.0 } else { 0.35 };
         self.velocity.0 += share * (right / seconds - self.velocity.0);
         self.velocity.1 += share * (down / seconds - self.velocity.1);
+        let (so_far_x, so_far_y) = (before.0 - self.origin.0, before.1 - self.origin.1);
+        self.steps += u32::from(right * so_far_x + down * so_far_y > 0.25);
         self.path += (right * right + down * down).sqrt();
         let chance = density * std::f64::consts::PI * (distance * distance + 2.0);
         self.score = (self.score + logarithm(1.0 / chance).clamp(-LOSS, MOST_GAIN)).min(4.0 * SURE);

@@ -26,6 +26,7 @@
  *   `motionestimate` runs on several devices with `split=rows` or `split=frames`. The colours, in
  *   the order of the device list, are orange, light blue, green, yellow, blue, red, pink and grey,
  *   then again from the start. A frame that one device searched alone is not tinted.
+ * - `style=regions`: a frame around each region that `motiondetect` has found, in a colour of its own while it lasts.
  * - `style=quantizer`: every macroblock is tinted by the quantiser offset that `motionx264enc` adds there, for a field with
  *   the costs `intra` and `satd` and for regions of interest: green gets more bits, red gets fewer, in full at 6 steps.
  *
@@ -67,6 +68,9 @@ pub enum MotionOverlayStyle {
         nick = "quantizer"
     )]
     Quantizer = 3,
+    /// A frame around each region of motion.
+    #[enum_value(name = "A frame around each region of motion that motiondetect has found", nick = "regions")]
+    Regions = 4,
 }
 
 glib::wrapper! {

@@ -117,9 +117,7 @@ impl Detector {
         if !is_usable {
             return Err(DetectionError::FrameSize { width: size.0, height: size.1, halvings, least, most });
         }
-        if !(0.0..=1.0).contains(&settings.sensitivity) {
-            return Err(DetectionError::Sensitivity(settings.sensitivity));
-        }
+        check(&settings)?;
         Self::with_memory(size, small, halvings, settings)
             .map_err(|_| DetectionError::FrameSize { width: size.0, height: size.1, halvings, least, most })
     }
@@ -168,6 +166,17 @@ impl Detector {
                 ..Observation::default()
             },
         })
+    }
+
+    /// Looks for something else from the next frame on. The scene and the regions stay.
+    ///
+    /// # Errors
+    /// [`DetectionError`] if the settings are not usable; the earlier ones then hold.
+    pub fn set_settings(&mut self, settings: Settings) -> Result<(), DetectionError> {
+        check(&settings)?;
+        self.is_masked = settings.mask.as_ref().map(|mask| masked(mask, self.evidence.cells, self.small));
+        self.settings = settings;
+        Ok(())
     }
 
     /// The size of the frames that [`Self::observe`] gets.
@@ -532,6 +541,14 @@ impl Detector {
         begun.extend(self.tracks.begun.iter().map(region));
         ended.clear();
         ended.extend(self.tracks.ended.iter().map(region));
+    }
+}
+
+/// Checks that the settings can be used.
+fn check(settings: &Settings) -> Result<(), DetectionError> {
+    match settings.sensitivity {
+        sensitivity if (0.0..=1.0).contains(&sensitivity) => Ok(()),
+        sensitivity => Err(DetectionError::Sensitivity(sensitivity)),
     }
 }
 

@@ -7,7 +7,6 @@ use std::time::Instant;
 
 use motion_base::simd::InstructionSetName;
 use motion_detect::{Detector, Field, Region, Settings};
-use motion_search::estimator::Parameters;
 use motion_search::scenes::{SearchFrames, halvings_to};
 use motion_search::{Algorithm, Frame, MotionSearch, Quality};
 
@@ -23,32 +22,32 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let small = detector.small_size();
     let instructions = InstructionSetName::best().required()?;
     let mut frames = SearchFrames::new((width, height), halvings)?;
-    let mut search = MotionSearch::builder(small.0, small.1)
+    let searched_size = (small.0.div_ceil(2), small.1.div_ceil(2));
+    let mut search_frames = SearchFrames::new(small, 1)?;
+    let mut search = MotionSearch::builder(searched_size.0, searched_size.1)
         .algorithm(Algorithm::Hierarchical)
         .quality(Quality::Fast)
         .block_size(BLOCK)
         .device("native")
         .threads(1)
         .build()?;
-    let _: &Parameters = search.parameters();
     let mut bytes = vec![0; width * height + 2 * width.div_ceil(2) * height.div_ceil(2)];
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     let mut input = std::io::stdin().lock();
     let mut times = [0.0; 3];
     let mut number = 0u64;
     while input.read_exact(&mut bytes).is_ok() {
-        let start = Instant::now();
         let luma = Frame::from_samples(bytes[..width * height].to_vec(), width, height)?;
         let copied = Instant::now();
         let frame = frames.make(instructions, &luma.view());
         let halved = Instant::now();
-        let fields = search.search_next(&frame)?;
+        let fields = search.search_next(&search_frames.make(instructions, &frame.view()))?;
         let searched = Instant::now();
-        let scale = 32.0 / f64::from(1u32 << halvings);
+        let scale = 32.0 / f64::from(2u32 << halvings);
         let field = fields.first().map(|field| Field {
             vectors: &field.vectors,
             grid: field.grid,
-            block: (BLOCK << halvings, BLOCK << halvings),
+            block: (BLOCK << (halvings + 1), BLOCK << (halvings + 1)),
             scale,
         });
         let time = (number as f64 * 1e9 / rate) as u64;
@@ -57,7 +56,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         for (sum, time) in times.iter_mut().zip([halved - copied, searched - halved, detected - searched]) {
             *sum += time.as_secs_f64();
         }
-        let _ = start;
         let boxes: Vec<_> = observation.regions.iter().map(json).collect();
         let ids = |regions: &[Region]| {
             regions.iter().map(|region| region.id.to_string()).collect::<Vec<_>>().join(",")

@@ -50,14 +50,6 @@ const STEP: usize = 3;
 /// The most unknowns: six of the map, an offset and a gain.
 const UNKNOWNS: usize = 8;
 
-/// What a frame lacks to lie on the model.
-pub struct Misplacement {
-    /// Where the place of the model that the frame shows at a place is.
-    pub map: Affine,
-    /// The mean error before, and as far as a plane through the samples tells, after it, in levels.
-    pub error: f64,
-}
-
 /// The mean of the errors between `seen` and the model, each at most `limit`, after a gain and an offset.
 pub fn error(scene: &Scene, seen: &[f32], is_seen: &[u8], (gain, offset): (f32, f32), limit: f32) -> f64 {
     let (mut sum, mut count) = (0.0f64, 0u32);
@@ -76,12 +68,12 @@ pub fn error(scene: &Scene, seen: &[f32], is_seen: &[u8], (gain, offset): (f32, 
 
 /// The small map that lets the model look more like `seen`: one Gauss-Newton step of an affine map, a gain and an offset, with
 /// weights that leave out what differs by much more than `limit` (a Cauchy weight).
-pub fn misplacement(scene: &Scene, seen: &[f32], is_seen: &[u8], (gain, offset): (f32, f32), limit: f32) -> Option<Misplacement> {
+pub fn misplacement(scene: &Scene, seen: &[f32], is_seen: &[u8], (gain, offset): (f32, f32), limit: f32) -> Option<Affine> {
     let (width, height) = scene.size();
     let unit = width.max(height) as f32 / 2.0;
     let (middle_x, middle_y) = (width as f32 / 2.0, height as f32 / 2.0);
     let mut sums = [[0.0f64; UNKNOWNS + 1]; UNKNOWNS];
-    let (mut total, mut count) = (0.0f64, 0u32);
+    let mut count = 0u32;
     for y in (1..height - 1).step_by(STEP) {
         let mut row = [[0.0f32; UNKNOWNS + 1]; UNKNOWNS];
         let v = (y as f32 - middle_y) / unit;
@@ -94,7 +86,6 @@ pub fn misplacement(scene: &Scene, seen: &[f32], is_seen: &[u8], (gain, offset):
             let slope_x = (mean[at + 1] - mean[at - 1]) * 0.5 * gain;
             let slope_y = (mean[at + width] - mean[at - width]) * 0.5 * gain;
             let error = seen[at] - gain * mean[at] - offset;
-            total += f64::from(error.abs().min(limit));
             count += 1;
             // Flat places say nothing of where they are.
             if slope_x.abs() + slope_y.abs() < 3.0 {
@@ -146,5 +137,5 @@ pub fn misplacement(scene: &Scene, seen: &[f32], is_seen: &[u8], (gain, offset):
     let (mut x, mut y) = (row(&p[..3]), row(&p[3..6]));
     x[0] += 1.0;
     y[1] += 1.0;
-    Some(Misplacement { map: Affine([x, y]), error: total / f64::from(count) })
+    Some(Affine([x, y]))
 }

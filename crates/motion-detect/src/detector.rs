@@ -306,12 +306,12 @@ impl Detector {
         let steps = if current == earlier && self.still >= STILL { 1 } else { 2 };
         for _ in 0..steps {
             let Some(step) = align::misplacement(&self.scene, &self.seen, &self.is_seen, light, limit) else { break };
-            let reach = step.map.reach(self.small);
+            let reach = step.reach(self.small);
             let least = if self.still < STILL || current != earlier { 0.03 } else { LEAST_MOTION };
             if !(least..4.0).contains(&reach) {
                 break;
             }
-            let candidate = step.map.after(&current);
+            let candidate = step.after(&current);
             resample(self, &candidate);
             let error = align::error(&self.scene, &self.seen, &self.is_seen, light, limit);
             if error < 0.985 * best {

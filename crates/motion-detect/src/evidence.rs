@@ -1,5 +1,6 @@
 //! How surely cells of a frame show something else than the scene.
 
+use motion_base::simd::{InstructionSet, InstructionSetName, Instructions, Work};
 use motion_base::{SetupError, memory};
 
 use crate::light::Light;
@@ -38,6 +39,7 @@ pub struct Judging {
 
 /// Residuals, and the evidence of cells.
 pub struct Evidence {
+    instructions: Instructions,
     size: (usize, usize),
     /// Sums of 2 x 2 samples across and down.
     blocks: (usize, usize),
@@ -84,6 +86,7 @@ impl Evidence {
         let mut habit = memory::values(what, cells.0 * cells.1)?;
         habit.fill(1.0);
         Ok(Self {
+            instructions: InstructionSetName::best().required()?,
             size,
             blocks,
             cells,
@@ -113,6 +116,7 @@ impl Evidence {
 
     /// Finds how surely each cell shows something else than the scene.
     pub fn measure(&mut self, scene: &Scene, light: &Light, seen: &[f32], is_seen: &[u8], judging: &Judging) {
+        let instructions = self.instructions;
         let (width, height) = self.size;
         let (global_gain, global_offset) = light.global;
         let floor = (0.9 * judging.noise).max(0.7);
@@ -125,18 +129,23 @@ impl Evidence {
             let (texture, age) = (&scene.texture[row.clone()], &scene.age[row.clone()]);
             let (seen, is_seen) = (&seen[row.clone()], &is_seen[row.clone()]);
             let (expected, samples) = (&mut self.expected[row.clone()], &mut self.samples[row]);
-            for x in 0..width {
-                let counts = f32::from(is_seen[x]) * age[x].min(1.0);
-                expected[x] = (gain[x] * mean[x] + offset[x]).clamp(0.0, 255.0);
-                let tolerance = (DEVIATION * spread[x]).max(floor)
-                    + judging.displacement * texture[x]
-                    + judging.lighting * local[x];
-                let residual = ((seen[x] - expected[x]) / tolerance).clamp(-MOST, MOST) * counts;
-                samples[x] = residual;
-                // The light of the place may be that of the object.
-                let expected = (global_gain * mean[x] + global_offset).clamp(0.0, 255.0);
-                local[x] = ((seen[x] - expected) / tolerance).clamp(-MOST, MOST) * counts;
-            }
+            let row = Row {
+                gain: &gain[..width],
+                offset: &offset[..width],
+                mean: &mean[..width],
+                spread: &spread[..width],
+                texture: &texture[..width],
+                age: &age[..width],
+                seen: &seen[..width],
+                is_seen: &is_seen[..width],
+                expected: &mut expected[..width],
+                samples: &mut samples[..width],
+                local: &mut local[..width],
+                global: (global_gain, global_offset),
+                floor,
+                judging,
+            };
+            instructions.run(row);
             if y / STEP < self.blocks.1 {
                 let sums = &mut self.sums[y / STEP * self.blocks.0..][..self.blocks.0];
                 for (sums, (residuals, whole)) in
@@ -243,6 +252,50 @@ impl Evidence {
     /// Sums of 2 x 2 samples across and down.
     pub fn blocks(&self) -> (usize, usize) {
         self.blocks
+    }
+}
+
+/// A row of samples and what is known of them.
+struct Row<'a> {
+    gain: &'a [f32],
+    offset: &'a [f32],
+    mean: &'a [f32],
+    spread: &'a [f32],
+    texture: &'a [f32],
+    age: &'a [f32],
+    seen: &'a [f32],
+    is_seen: &'a [u8],
+    expected: &'a mut [f32],
+    samples: &'a mut [f32],
+    /// How far the light is from that of the frame; then the residuals with that.
+    local: &'a mut [f32],
+    global: (f32, f32),
+    floor: f32,
+    judging: &'a Judging,
+}
+
+impl<E: InstructionSet> Work<E> for Row<'_> {
+    #[inline(always)]
+    fn run(self, _: E) {
+        let Row { gain, offset, mean, spread, texture, age, seen, is_seen, expected, samples, local, .. } = self;
+        let width = gain.len();
+        // With lengths that the compiler knows to be the same.
+        let (offset, mean, spread, texture) = (&offset[..width], &mean[..width], &spread[..width], &texture[..width]);
+        let (age, seen, is_seen) = (&age[..width], &seen[..width], &is_seen[..width]);
+        let (expected, samples, local) = (&mut expected[..width], &mut samples[..width], &mut local[..width]);
+        for x in 0..width {
+            let counts = f32::from(is_seen[x]) * age[x].min(1.0);
+            let here = (gain[x] * mean[x] + offset[x]).max(0.0).min(255.0);
+            let tolerance = (DEVIATION * spread[x]).max(self.floor)
+                + self.judging.displacement * texture[x]
+                + self.judging.lighting * local[x];
+            expected[x] = here;
+            let share = counts / tolerance;
+            samples[x] = ((seen[x] - here) * share).max(-MOST).min(MOST);
+            // The light of the place may be that of the object.
+            let whole = (self.global.0 * mean[x] + self.global.1).max(0.0).min(255.0);
+            local[x] = ((seen[x] - whole) * share).max(-MOST).min(MOST);
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! How the light differs between the model and a frame: a gain and an offset, of the whole frame and of its parts.
 
+use motion_base::simd::{InstructionSet, InstructionSetName, Instructions, Work};
 use motion_base::{SetupError, memory};
 
 use crate::scene::Scene;
@@ -32,6 +33,7 @@ pub struct TileLight {
 
 /// The light of a frame.
 pub struct Light {
+    instructions: Instructions,
     /// Tiles across and down.
     pub tiles: (usize, usize),
     moments: Vec<Moments>,
@@ -63,6 +65,7 @@ impl Light {
         let count = tiles.0 * tiles.1;
         let floats = || memory::values("the light of a frame", count);
         Ok(Self {
+            instructions: InstructionSetName::best().required()?,
             tiles,
             moments: memory::values("the light of a frame", count)?,
             before: floats()?,
@@ -86,20 +89,8 @@ impl Light {
                 let columns = tile_x * TILE..((tile_x + 1) * TILE).min(width);
                 for y in tile_y * TILE..((tile_y + 1) * TILE).min(height) {
                     let row = y * width + columns.start..y * width + columns.end;
-                    let mean = scene.mean[row.clone()].chunks(8);
-                    let samples = mean.zip(seen[row.clone()].chunks(8)).zip(is_seen[row].chunks(8));
-                    for ((mean, seen), is_seen) in samples {
-                        for (lane, ((&mean, &seen), &is_seen)) in mean.iter().zip(seen).zip(is_seen).enumerate() {
-                            // Around mid grey, where squares of floats lose nothing.
-                            let counts = f32::from(is_seen);
-                            let (mean, seen) = ((mean - 128.0) * counts, (seen - 128.0) * counts);
-                            for (lanes, term) in
-                                lanes.iter_mut().zip([counts, mean, seen, mean * mean, seen * seen, mean * seen])
-                            {
-                                lanes[lane] += term;
-                            }
-                        }
-                    }
+                    let (mean, seen, is_seen) = (&scene.mean[row.clone()], &seen[row.clone()], &is_seen[row]);
+                    self.instructions.run(TileRow { mean, seen, is_seen, lanes: &mut lanes });
                 }
                 let [count, model, seen, model_model, seen_seen, model_seen] =
                     lanes.map(|lanes| lanes.iter().fold(0.0, |sum, lane| sum + lane));
@@ -239,13 +230,59 @@ impl Light {
         for pair in 0..=columns {
             let (left, right) = (tile(pair.saturating_sub(1)), tile(pair.min(columns - 1)));
             let end = if pair == columns { width } else { (pair * TILE + TILE / 2).min(width) };
-            while x < end {
-                let share = (x as f32 + 0.5 + (TILE / 2) as f32) / TILE as f32 - pair as f32;
-                gain[x] = mix(left[0], right[0], share);
-                offset[x] = mix(left[1], right[1], share);
-                local[x] = mix(left[2], right[2], share);
-                x += 1;
+            let first = (x as f32 + 0.5 + (TILE / 2) as f32) / TILE as f32 - pair as f32;
+            let end = end.max(x);
+            for (index, ((gain, offset), local)) in
+                gain[x..end].iter_mut().zip(&mut offset[x..end]).zip(&mut local[x..end]).enumerate()
+            {
+                let share = first + index as f32 / TILE as f32;
+                *gain = mix(left[0], right[0], share);
+                *offset = mix(left[1], right[1], share);
+                *local = mix(left[2], right[2], share);
+            }
+            x = end;
+        }
+    }
+}
+
+/// A row of a tile, and the sums to which it is added.
+struct TileRow<'a> {
+    mean: &'a [f32],
+    seen: &'a [f32],
+    is_seen: &'a [u8],
+    lanes: &'a mut [[f32; 8]; 6],
+}
+
+impl TileRow<'_> {
+    #[inline(always)]
+    fn add(lanes: &mut [[f32; 8]; 6], lane: usize, mean: f32, seen: f32, is_seen: u8) {
+        // Around mid grey, where squares of floats lose nothing.
+        let counts = f32::from(is_seen);
+        let (mean, seen) = ((mean - 128.0) * counts, (seen - 128.0) * counts);
+        lanes[0][lane] += counts;
+        lanes[1][lane] += mean;
+        lanes[2][lane] += seen;
+        lanes[3][lane] += mean * mean;
+        lanes[4][lane] += seen * seen;
+        lanes[5][lane] += mean * seen;
+    }
+}
+
+impl<E: InstructionSet> Work<E> for TileRow<'_> {
+    #[inline(always)]
+    fn run(self, _: E) {
+        let (means, mean_rest) = self.mean.as_chunks::<8>();
+        let (seens, seen_rest) = self.seen.as_chunks::<8>();
+        let (flags, flag_rest) = self.is_seen.as_chunks::<8>();
+        let mut lanes = *self.lanes;
+        for ((mean, seen), is_seen) in means.iter().zip(seens).zip(flags) {
+            for lane in 0..8 {
+                Self::add(&mut lanes, lane, mean[lane], seen[lane], is_seen[lane]);
             }
         }
+        for (lane, ((&mean, &seen), &is_seen)) in mean_rest.iter().zip(seen_rest).zip(flag_rest).enumerate() {
+            Self::add(&mut lanes, lane, mean, seen, is_seen);
+        }
+        *self.lanes = lanes;
     }
 }

@@ -1,5 +1,6 @@
 //! The model of the scene without what moves: for each sample what is seen there, how much it varies, and what may take its place.
 
+use motion_base::simd::{InstructionSet, InstructionSetName, Instructions, Work};
 use motion_base::{SetupError, memory};
 
 use crate::affine::Affine;
@@ -12,6 +13,7 @@ pub const DEVIATION: f32 = 1.25;
 
 /// The planes of the model, each `rows × columns`, row-major.
 pub struct Scene {
+    instructions: Instructions,
     size: (usize, usize),
     /// The mean of what is seen.
     pub mean: Vec<f32>,
@@ -49,6 +51,7 @@ impl Scene {
     pub fn new(size: (usize, usize)) -> Result<Self, SetupError> {
         let plane = || memory::values("the model of a scene", size.0 * size.1);
         Ok(Self {
+            instructions: InstructionSetName::best().required()?,
             size,
             mean: plane()?,
             spread: plane()?,
@@ -89,11 +92,7 @@ impl Scene {
             let (above, here, below) =
                 (&self.mean[row(y.saturating_sub(1))], &self.mean[row(y)], &self.mean[row((y + 1).min(height - 1))]);
             let texture = &mut self.texture[row(y)];
-            for x in 1..width - 1 {
-                let across = (here[x - 1] - here[x]).abs().max((here[x + 1] - here[x]).abs());
-                let down = (above[x] - here[x]).abs().max((below[x] - here[x]).abs());
-                texture[x] = across.max(down);
-            }
+            self.instructions.run(TextureRow { above, here, below, texture: &mut *texture });
             texture[0] = texture[1];
             texture[width - 1] = texture[width - 2];
         }
@@ -172,6 +171,9 @@ impl Scene {
         let (age, stay) = (&mut self.age[row.clone()], &mut self.stay[row.clone()]);
         let candidate = &mut self.candidate[row];
         let Learning { elapsed, rate, stay: enough, noise } = *learning;
+        if is_object.iter().all(|&is_object| is_object == 0) {
+            return self.instructions.run(SceneRow { mean, spread, age, stay, seen, is_seen, expected, rate });
+        }
         for x in 0..width {
             if is_seen[x] == 0 {
                 continue;
@@ -206,6 +208,58 @@ impl Scene {
         for x in columns {
             let at = start + x;
             (self.mean[at], self.spread[at], self.age[at], self.stay[at]) = (seen[at], noise + 1.0, 4.0, 0.0);
+        }
+    }
+}
+
+/// A row that shows the scene alone.
+struct SceneRow<'a> {
+    mean: &'a mut [f32],
+    spread: &'a mut [f32],
+    age: &'a mut [f32],
+    stay: &'a mut [f32],
+    seen: &'a [f32],
+    is_seen: &'a [u8],
+    expected: &'a [f32],
+    rate: f32,
+}
+
+impl<E: InstructionSet> Work<E> for SceneRow<'_> {
+    #[inline(always)]
+    fn run(self, _: E) {
+        let Self { mean, spread, age, stay, seen, is_seen, expected, rate } = self;
+        let width = mean.len();
+        // With lengths that the compiler knows to be the same.
+        let (spread, age, stay) = (&mut spread[..width], &mut age[..width], &mut stay[..width]);
+        let (seen, is_seen, expected) = (&seen[..width], &is_seen[..width], &expected[..width]);
+        for x in 0..width {
+            let counts = f32::from(is_seen[x]);
+            let rate = rate.max(1.0 / (age[x] + 1.0)) * counts;
+            mean[x] += rate * (seen[x] - mean[x]);
+            spread[x] += rate * ((seen[x] - expected[x]).abs() - spread[x]);
+            age[x] = (age[x] + counts).min(1000.0);
+            stay[x] *= 1.0 - counts;
+        }
+    }
+}
+
+/// A row whose texture is measured.
+struct TextureRow<'a> {
+    above: &'a [f32],
+    here: &'a [f32],
+    below: &'a [f32],
+    texture: &'a mut [f32],
+}
+
+impl<E: InstructionSet> Work<E> for TextureRow<'_> {
+    #[inline(always)]
+    fn run(self, _: E) {
+        let Self { above, here, below, texture } = self;
+        let samples = here.windows(3).zip(&above[1..]).zip(&below[1..]).zip(&mut texture[1..]);
+        for (((here, above), below), texture) in samples {
+            let across = (here[0] - here[1]).abs().max((here[2] - here[1]).abs());
+            let down = (above - here[1]).abs().max((below - here[1]).abs());
+            *texture = across.max(down);
         }
     }
 }

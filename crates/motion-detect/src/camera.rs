@@ -159,3 +159,106 @@ pub fn fit(field: &Field<'_>, texture: &[u32], size: (usize, usize), order: &mut
     }
     Some(Fit { map, following: following / total })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The same fit, written from its definition: for each iteration the six equations of both rows, by Cramer's rule.
+    fn oracle(field: &Field<'_>, texture: &[u32], (width, height): (usize, usize)) -> Affine {
+        let blocks: Vec<_> = (0..texture.len()).filter(|&block| texture[block] >= LEAST_TEXTURE).collect();
+        let median = |component: &dyn Fn(usize) -> f64| {
+            let mut values: Vec<_> =
+                blocks.iter().flat_map(|&block| vec![component(block); texture[block] as usize]).collect();
+            values.sort_unstable_by(f64::total_cmp);
+            values[(values.len() - 1) / 2]
+        };
+        let mut map = Affine::translation(median(&|block| field.vector(block).0), median(&|block| field.vector(block).1));
+        let unit = width.max(height) as f64 / 2.0;
+        let place = |block: usize| {
+            let (x, y) = field.middle(block);
+            [1.0, (x - width as f64 / 2.0) / unit, (y - height as f64 / 2.0) / unit]
+        };
+        for scale in SCALES {
+            let weight = |block: usize| {
+                let ((x, y), (right, down)) = (field.middle(block), field.vector(block));
+                let (to_x, to_y) = map.apply(x, y);
+                let square = (x + right - to_x).powi(2) + (y + down - to_y).powi(2);
+                f64::from(texture[block]) / (1.0 + square / scale.powi(2)).powi(2)
+            };
+            let sum = |term: &dyn Fn(usize) -> f64| blocks.iter().map(|&block| weight(block) * term(block)).sum::<f64>();
+            let mut matrix = [[0.0; 3]; 3];
+            for (i, row) in matrix.iter_mut().enumerate() {
+                for (j, value) in row.iter_mut().enumerate() {
+                    *value = sum(&|block| place(block)[i] * place(block)[j]);
+                }
+            }
+            let prior = matrix[0][0] / 100.0;
+            matrix[1][1] += prior;
+            matrix[2][2] += prior;
+            let determinant = |m: &[[f64; 3]; 3]| {
+                m[0][0] * (m[1][1] * m[2][2] - m[1][2] * m[2][1]) - m[0][1] * (m[1][0] * m[2][2] - m[1][2] * m[2][0])
+                    + m[0][2] * (m[1][0] * m[2][1] - m[1][1] * m[2][0])
+            };
+            let solved = |vector: &dyn Fn(usize) -> f64| {
+                let right: [f64; 3] = std::array::from_fn(|i| sum(&|block| place(block)[i] * vector(block)));
+                let p: [f64; 3] = std::array::from_fn(|column| {
+                    let mut replaced = matrix;
+                    (0..3).for_each(|row| replaced[row][column] = right[row]);
+                    determinant(&replaced) / determinant(&matrix)
+                });
+                let (x, y) = (width as f64 / 2.0, height as f64 / 2.0);
+                [p[1] / unit, p[2] / unit, p[0] - p[1] * x / unit - p[2] * y / unit]
+            };
+            let (mut x, mut y) = (solved(&|block| field.vector(block).0), solved(&|block| field.vector(block).1));
+            x[0] += 1.0;
+            y[1] += 1.0;
+            map = Affine([x, y]);
+        }
+        map
+    }
+
+    /// The vectors of a camera, a quarter of them of something else that moves.
+    fn made(random: &mut fastrand::Rng, back: &Affine, grid: Grid, block: usize) -> Vec<MotionVector> {
+        let empty = Field { vectors: &[], grid, block: (block, block), scale: 32.0 };
+        let vector = |index: usize| {
+            let (x, y) = empty.middle(index);
+            let (to_x, to_y) = back.apply(x, y);
+            let units = |samples: f64| (samples * 32.0).round() as i16;
+            match random.u8(0..4) {
+                0 => MotionVector { x: random.i16(-600..600), y: random.i16(-600..600), cost: 0 },
+                _ => MotionVector { x: units(to_x - x), y: units(to_y - y), cost: 0 },
+            }
+        };
+        (0..grid.blocks()).map(vector).collect()
+    }
+
+    #[test]
+    fn the_fit_is_that_of_its_oracle_and_of_the_camera() {
+        let mut random = fastrand::Rng::with_seed(2);
+        let (size, grid) = ((320, 192), Grid { columns: 20, rows: 12 });
+        for _ in 0..20 {
+            let mut part = |most: f64| (random.f64() - 0.5) * 2.0 * most;
+            let back = Affine([
+                [1.0 + part(0.03), part(0.03), part(8.0)],
+                [part(0.03), 1.0 + part(0.03), part(8.0)],
+            ]);
+            let vectors = made(&mut random, &back, grid, 16);
+            let texture: Vec<_> = (0..grid.blocks()).map(|_| random.u32(0..30)).collect();
+            let field = Field { vectors: &vectors, grid, block: (16, 16), scale: 32.0 };
+            let found = fit(&field, &texture, size, &mut Vec::new()).unwrap();
+            let expected = oracle(&field, &texture, size);
+            let difference = |a: &Affine, b: &Affine| b.inverse().unwrap().after(a).reach(size);
+            assert!(difference(&found.map, &expected) < 1e-6, "{found:?} {expected:?}");
+            assert!(difference(&found.map, &back) < 0.5, "{found:?} {back:?}");
+            assert!((0.6..0.9).contains(&found.following), "{found:?}");
+        }
+    }
+
+    #[test]
+    fn without_texture_nothing_is_known() {
+        let (grid, vectors) = (Grid { columns: 20, rows: 12 }, vec![MotionVector::default(); 240]);
+        let field = Field { vectors: &vectors, grid, block: (16, 16), scale: 32.0 };
+        assert_eq!(fit(&field, &[0; 240], (320, 192), &mut Vec::new()), None);
+    }
+}

@@ -6,7 +6,7 @@ use crate::affine::Affine;
 use crate::align;
 use crate::camera::{self, Camera, Field};
 use crate::evidence::{Evidence, Judging, STEP};
-use crate::ghosts::{Pictures, Profile, join_strips, without_ghost};
+use crate::ghosts::{Pictures, Profile, is_light, join_strips, without_ghost};
 use crate::light::Light;
 use crate::mask::Mask;
 use crate::regions::{Blob, MOST_BOXES, RegionFinder, Thresholds};
@@ -432,6 +432,9 @@ impl Detector {
         let Self { finder, scene, evidence, seen, profile, noise, .. } = self;
         let (width, height) = self.small;
         let pictures = Pictures { width, height, seen, expected: &evidence.expected, noise: *noise };
+        // As the scene was when the model was made: with the light of the place, light could not be told.
+        let model = Pictures { expected: &scene.mean, ..pictures };
+        finder.blobs.retain(|blob| !is_light(blob, &model));
         join_strips(&mut finder.blobs, &pictures, profile);
         finder.blobs.retain_mut(|blob| {
             let is_ghost = without_ghost(blob, &pictures, profile);
@@ -454,6 +457,7 @@ impl Detector {
             self.settles = self.settles.max(time.saturating_add(self.settle()));
         }
         for blob in &mut self.finder.blobs {
+            blob.is_usual = self.evidence.is_usual(blob);
             let (x, y) = blob.middle();
             let (to_x, to_y) = to_frame.apply(x, y);
             blob.x += to_x - x;

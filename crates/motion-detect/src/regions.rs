@@ -18,6 +18,8 @@ pub struct Blob {
     pub height: f64,
     /// The surest of its cells, in standard deviations.
     pub peak: f32,
+    /// Whether something is often seen there of which nothing comes.
+    pub is_usual: bool,
 }
 
 impl Blob {
@@ -47,6 +49,7 @@ impl Blob {
             width: (self.x + self.width).max(other.x + other.width) - x,
             height: (self.y + self.height).max(other.y + other.height) - y,
             peak: self.peak.max(other.peak),
+            is_usual: self.is_usual || other.is_usual,
         }
     }
 
@@ -242,6 +245,7 @@ impl RegionFinder {
             width: (last_x - first_x + 1) as f64,
             height: (last_y - first_y + 1) as f64,
             peak,
+            is_usual: false,
         }
     }
 }
@@ -331,7 +335,7 @@ mod tests {
 
     #[test]
     fn boxes_that_nearly_touch_are_joined() {
-        let at = |x: f64, y: f64| Blob { x, y, width: 4.0, height: 4.0, peak: 7.0 };
+        let at = |x: f64, y: f64| Blob { x, y, width: 4.0, height: 4.0, peak: 7.0, is_usual: false };
         let mut blobs = vec![at(0.0, 0.0), at(40.0, 0.0), at(5.0, 5.0), at(10.0, 10.0)];
         join(&mut blobs);
         let all = Blob { width: 14.0, height: 14.0, ..at(0.0, 0.0) };

@@ -210,7 +210,10 @@ impl Tracks {
             self.clutter_area += 0.02 * (blob.area() - self.clutter_area);
         }
         let unknown = self.is_taken.iter().filter(|is_taken| !**is_taken).count();
-        let tentative = self.tracks.iter().filter(|track| !track.is_open() && track.misses == 0).count();
+        // What is as small as that counts too where it is followed: flakes of snow are.
+        let most = if self.clutter > 2.0 { 3.0 * self.clutter_area } else { 0.0 };
+        let is_clutter = |track: &&Track| track.misses == 0 && (!track.is_open() || track.blob.area() <= most);
+        let tentative = self.tracks.iter().filter(is_clutter).count();
         let share = (now.elapsed / 1.0).min(0.1);
         self.clutter += share * ((unknown + tentative) as f64 - self.clutter);
         for (blob, _) in blobs.iter().zip(&self.is_taken).filter(|(_, is_taken)| !**is_taken) {
@@ -251,7 +254,7 @@ impl Tracks {
             let is_large = track.blob.width >= now.least_size.0 && track.blob.height >= now.least_size.1
                 && track.blob.area() > least_area;
             let is_long = now.now.saturating_sub(track.first) >= nanoseconds(now.least_duration);
-            if track.score >= SURE && is_large && is_long && (!now.is_settling || track.travels()) {
+            if track.score >= SURE && is_large && is_long && (!now.is_settling && !track.blob.is_usual || track.travels()) {
                 track.id = *next_id;
                 *next_id += 1;
                 begun.push(*track);

@@ -39,10 +39,8 @@ impl MotionDetect {
         if info.multiview_mode() == VideoMultiviewMode::FrameByFrame {
             return Err(gst::error_msg!(
                 gst::StreamError::Format,
-                (
-                    "Frames of the left and the right eye in turn show motion where there is none: pack them side by side before, \
-                     for example by glviewconvert"
-                )
+                ("Frames of the left and the right eye in turn show motion where there is none: pack them side by side before, \
+                     for example by glviewconvert")
             ));
         }
         let settings = self.settings.lock().clone();
@@ -63,7 +61,8 @@ impl MotionDetect {
     fn delay(&self, settings: &DetectSettings) -> usize {
         let wait = settings.wait();
         let state = self.state.lock();
-        let frame = state.stream.as_ref().map_or(gst::ClockTime::ZERO, |stream| duration_of_frames(stream.info(), 1));
+        let frame =
+            state.stream.as_ref().map_or(gst::ClockTime::ZERO, |stream| duration_of_frames(stream.info(), 1));
         let frame = if frame.is_zero() { gst::ClockTime::from_mseconds(33) } else { frame };
         let frames = wait.nseconds().div_ceil(frame.nseconds());
         usize::try_from(frames).unwrap_or(MOST_WAITING).min(MOST_WAITING)
@@ -95,7 +94,11 @@ impl MotionDetect {
             let applied = self.state.lock().stream.as_mut().map_or(Ok(()), |stream| stream.apply(&settings));
             if let Err(error) = applied {
                 gst::warning!(CAT, imp = self, "{error}");
-                gst::element_imp_warning!(self, gst::LibraryError::Settings, ("{error}; the earlier settings hold"));
+                gst::element_imp_warning!(
+                    self,
+                    gst::LibraryError::Settings,
+                    ("{error}; the earlier settings hold")
+                );
                 *self.settings.lock() = earlier;
                 return Ok(());
             }
@@ -185,7 +188,8 @@ impl MotionDetect {
         let buffer = match settings.drop {
             DetectDrop::None => buffer,
             DetectDrop::Still => {
-                let wanted = usize::try_from(settings.pre_roll / 33_000_000).unwrap_or(MOST_WAITING).min(MOST_WAITING);
+                let wanted =
+                    usize::try_from(settings.pre_roll / 33_000_000).unwrap_or(MOST_WAITING).min(MOST_WAITING);
                 stream.held.note(&buffer, wanted);
                 if wanted > 0 { stream.held.own_if_scarce(buffer, wanted) } else { buffer }
             }
@@ -209,7 +213,11 @@ fn ends_scene(event: &gst::EventRef) -> bool {
     use gst::EventType;
     matches!(
         event.type_(),
-        EventType::StreamStart | EventType::Caps | EventType::Segment | EventType::SegmentDone | EventType::Eos
+        EventType::StreamStart
+            | EventType::Caps
+            | EventType::Segment
+            | EventType::SegmentDone
+            | EventType::Eos
     )
 }
 

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use glib::prelude::*;
 use glib::{
-    ParamSpecBoolean, ParamSpecDouble, ParamSpecEnum, ParamSpecInt, ParamSpecString, ParamSpecUInt, ParamSpecUInt64,
+    ParamSpecBoolean, ParamSpecDouble, ParamSpecEnum, ParamSpecInt, ParamSpecString, ParamSpecUInt,
+    ParamSpecUInt64,
 };
 use gst::prelude::*;
 

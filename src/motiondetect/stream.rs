@@ -172,9 +172,8 @@ impl DetectStream {
             frames.make(*instructions, &frame.plane(0)?)
         };
         let size = (layout.info().width(), layout.info().height());
-        let field = MotionVectorMeta::at_offset(buffer, -1).filter(|field| {
-            field.as_ref().map_or(true, |field| field.description().reference_offset == -1)
-        });
+        let field = MotionVectorMeta::at_offset(buffer, -1)
+            .filter(|field| field.as_ref().map_or(true, |field| field.description().reference_offset == -1));
         let field = field.map(|field| field?.of_frame(size)).transpose().unwrap_or_else(|error| {
             tell(error);
             None
@@ -241,13 +240,14 @@ impl DetectStream {
         let first = self.waiting.first()?;
         let newest = self.waiting.frames().next_back().and_then(|frame| frame.buffer.pts());
         let waited = newest.zip(first.buffer.pts()).map(|(newest, first)| newest.saturating_sub(first));
-        let is_over = waited.is_none_or(|waited| waited >= wait)
-            || self.waiting.len() > most
-            || first.is_last;
+        let is_over =
+            waited.is_none_or(|waited| waited >= wait) || self.waiting.len() > most || first.is_last;
         if !first.is_kept && !is_over {
             return None;
         }
-        let Some(Item::Frame(WaitingFrame { mut buffer, is_kept, .. })) = self.waiting.pop() else { return None };
+        let Some(Item::Frame(WaitingFrame { mut buffer, is_kept, .. })) = self.waiting.pop() else {
+            return None;
+        };
         if is_kept {
             if std::mem::take(&mut self.is_gap) {
                 buffer.make_mut().set_flags(gst::BufferFlags::DISCONT);
@@ -255,9 +255,9 @@ impl DetectStream {
             return Some(Popped::Leaving(Leaving::Buffer(buffer)));
         }
         self.is_gap = true;
-        Some(Popped::Gap(buffer.pts().map(|pts| {
-            gst::event::Gap::builder(pts).duration(buffer.duration()).build()
-        })))
+        Some(Popped::Gap(
+            buffer.pts().map(|pts| gst::event::Gap::builder(pts).duration(buffer.duration()).build()),
+        ))
     }
 
     /// Takes `event`, which leaves behind the frames that wait; gives it back if none waits.

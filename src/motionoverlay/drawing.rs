@@ -156,7 +156,9 @@ impl Drawing {
         each_component(frame, |index, mut component| {
             for region in regions {
                 let (x, y, across, down) = region.rect;
-                let end = |start: u32, length: u32, most: usize| (start as usize).saturating_add(length as usize).min(most);
+                let end = |start: u32, length: u32, most: usize| {
+                    (start as usize).saturating_add(length as usize).min(most)
+                };
                 let (left, right) = ((x as usize).min(width), end(x, across, width));
                 let (top, bottom) = ((y as usize).min(height), end(y, down, height));
                 let color = model.components(color::of_device((region.id % 8) as u8))[index];

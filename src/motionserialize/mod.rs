@@ -42,6 +42,10 @@
  * costs=zero+intra`), `"cost_names":["zero","intra"],"costs":[[zero,intra],…]` come last, with an entry
  * for each block. CSV and packed binary do not contain the bit depth, predictors, devices, scene cuts and duplicates, and CSV no costs.
  *
+ * Behind `motiondetect` the first object of each frame also has, after the height, `"camera":[a,b,c,d,e,f]`, `"camera_following"`,
+ * `"camera_confidence"`, `"settling"`, `"regions":[{"id":1,"x":…,"y":…,"width":…,"height":…,"velocity":[x,y],"begin":…,"last":…,
+ * "confidence":…},…]`, `"begun":[id,…]` and `"ended":[id,…]`, as [`camera`](crate::camera) says.
+ *
  * ## CSV
  *
  * One header line, then one row per vector:

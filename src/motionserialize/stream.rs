@@ -63,7 +63,9 @@ impl SerializeStream {
         let fields = fields.filter(|field| offset == 0 || field.description().reference_offset == offset);
         let mut count = 0;
         for field in fields.take(if format.holds_all_fields() { usize::MAX } else { 1 }) {
-            format.write_field(&frame, Some(&field), detected.take(), &mut out).map_err(SerializeError::Write)?;
+            format
+                .write_field(&frame, Some(&field), detected.take(), &mut out)
+                .map_err(SerializeError::Write)?;
             count += 1;
         }
         if count == 0 {

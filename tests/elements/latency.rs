@@ -42,6 +42,7 @@ const SUBJECTS: [Subject; 27] = [
     waits_for("motioncompensate mode=original reference-offset=2", 2),
     waits_for("motioncompensate reference-offset=-4", 0),
     waits_for("motioncompensate reference-offset=4", 4),
+    waits_for("motiondetect", 0),
     waits_for("motiondenoise strength=0", 0),
     waits_for("motiondenoise device=native future=0", 0),
     waits_for("motiondenoise device=native", 2),

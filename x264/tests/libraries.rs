@@ -26,6 +26,7 @@ const ELEMENTS: [&str; 6] = [
     "motioncompensate",
     "motioninterpolate device=native",
     "motiondenoise",
+    "motiondetect",
     "tee name=copies copies. ! queue ! motionserialize ! fakesink async=false copies. ! queue",
 ];
 

@@ -13,12 +13,16 @@ use motion_search::{Algorithm, Frame, MotionSearch, Quality};
 const BLOCK: usize = 8;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let arguments: Vec<f64> = std::env::args().skip(1).map(|argument| argument.parse()).collect::<Result<_, _>>()?;
-    let [width, height, rate, ..] = arguments[..] else { return Err("use WIDTH HEIGHT FPS [SENSITIVITY]".into()) };
+    let arguments: Vec<f64> =
+        std::env::args().skip(1).map(|argument| argument.parse()).collect::<Result<_, _>>()?;
+    let [width, height, rate, ..] = arguments[..] else {
+        return Err("use WIDTH HEIGHT FPS [SENSITIVITY]".into());
+    };
     let (width, height) = (width as usize, height as usize);
     let halvings = halvings_to((width, height), Detector::MOST_SAMPLES);
     let sensitivity = arguments.get(3).copied().unwrap_or(0.5);
-    let mut detector = Detector::new((width, height), halvings, Settings { sensitivity, ..Settings::default() })?;
+    let mut detector =
+        Detector::new((width, height), halvings, Settings { sensitivity, ..Settings::default() })?;
     let small = detector.small_size();
     let instructions = InstructionSetName::best().required()?;
     let mut frames = SearchFrames::new((width, height), halvings)?;
@@ -71,7 +75,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         number += 1;
     }
     let [halving, searching, detecting] = times.map(|time| time * 1e3 / number.max(1) as f64);
-    eprintln!("ms a frame: halving {halving:.2}, search {searching:.2}, detection {detecting:.2}; noise {:.2}", detector.noise());
+    eprintln!(
+        "ms a frame: halving {halving:.2}, search {searching:.2}, detection {detecting:.2}; noise {:.2}",
+        detector.noise()
+    );
     Ok(())
 }
 

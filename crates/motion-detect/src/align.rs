@@ -25,7 +25,8 @@ pub fn resample(frame: &FrameView<'_>, to_frame: &Affine, seen: &mut [f32], is_s
         for (x, (seen, is_seen)) in seen.iter_mut().zip(is_seen).enumerate() {
             let (from_x, from_y) = to_frame.apply(x as f64, y as f64);
             // Half a sample outside is as good as the edge.
-            let is_inside = from_x >= -0.5 && from_y >= -0.5 && from_x <= right + 0.5 && from_y <= bottom + 0.5;
+            let is_inside =
+                from_x >= -0.5 && from_y >= -0.5 && from_x <= right + 0.5 && from_y <= bottom + 0.5;
             *is_seen = u8::from(is_inside);
             if !is_inside {
                 continue;
@@ -36,7 +37,8 @@ pub fn resample(frame: &FrameView<'_>, to_frame: &Affine, seen: &mut [f32], is_s
             let at = above * stride + left;
             let next_x = usize::from(left + 1 < width);
             let next_y = if above + 1 < height { stride } else { 0 };
-            let [a, b, c, d] = [at, at + next_x, at + next_y, at + next_y + next_x].map(|at| f32::from(samples[at]));
+            let [a, b, c, d] =
+                [at, at + next_x, at + next_y, at + next_y + next_x].map(|at| f32::from(samples[at]));
             let upper = a + (b - a) * share_x;
             let lower = c + (d - c) * share_x;
             *seen = upper + (lower - upper) * share_y;
@@ -68,7 +70,13 @@ pub fn error(scene: &Scene, seen: &[f32], is_seen: &[u8], (gain, offset): (f32, 
 
 /// The small map that lets the model look more like `seen`: one Gauss-Newton step of an affine map, a gain and an offset, with
 /// weights that leave out what differs by much more than `limit` (a Cauchy weight).
-pub fn misplacement(scene: &Scene, seen: &[f32], is_seen: &[u8], (gain, offset): (f32, f32), limit: f32) -> Option<Affine> {
+pub fn misplacement(
+    scene: &Scene,
+    seen: &[f32],
+    is_seen: &[u8],
+    (gain, offset): (f32, f32),
+    limit: f32,
+) -> Option<Affine> {
     let (width, height) = scene.size();
     let unit = width.max(height) as f32 / 2.0;
     let (middle_x, middle_y) = (width as f32 / 2.0, height as f32 / 2.0);

@@ -21,7 +21,8 @@ impl Field<'_> {
     /// Whether there is a vector for each block, blocks and scale are not empty, and the blocks cover a frame of this size.
     pub fn covers(&self, (width, height): (usize, usize)) -> bool {
         let Grid { columns, rows } = self.grid;
-        let covers = |blocks: usize, block: usize, length: usize| block > 0 && length.div_ceil(block) == blocks;
+        let covers =
+            |blocks: usize, block: usize, length: usize| block > 0 && length.div_ceil(block) == blocks;
         self.scale > 0.0
             && columns.checked_mul(rows) == Some(self.vectors.len())
             && covers(columns, self.block.0, width)
@@ -84,7 +85,12 @@ pub struct Fit {
 ///
 /// Weighted least squares, reweighted by `1 / (1 + (r / s)²)²` with the residual r and the scales of [`SCALES`], from the median vector
 /// on: a block of another motion has no say in the end. All sums are in the order of the blocks, so that every machine finds the same.
-pub fn fit(field: &Field<'_>, texture: &[u32], size: (usize, usize), order: &mut Vec<(i32, u32)>) -> Option<Fit> {
+pub fn fit(
+    field: &Field<'_>,
+    texture: &[u32],
+    size: (usize, usize),
+    order: &mut Vec<(i32, u32)>,
+) -> Option<Fit> {
     let counts = |index: &usize| texture[*index] >= LEAST_TEXTURE;
     let blocks = || (0..field.vectors.len()).filter(counts);
     let total: f64 = blocks().map(|index| f64::from(texture[index])).sum();
@@ -106,7 +112,8 @@ pub fn fit(field: &Field<'_>, texture: &[u32], size: (usize, usize), order: &mut
     };
     let mut map = Affine::translation(median(|vector| vector.x), median(|vector| vector.y));
     // Around the middle, in half widths, the equations are well conditioned.
-    let (middle_x, middle_y, unit) = (size.0 as f64 / 2.0, size.1 as f64 / 2.0, size.0.max(size.1) as f64 / 2.0);
+    let (middle_x, middle_y, unit) =
+        (size.0 as f64 / 2.0, size.1 as f64 / 2.0, size.0.max(size.1) as f64 / 2.0);
     for scale in SCALES {
         // A few sums: 1, u, v, uu, uv, vv, and each of 1, u, v with x and y.
         let mut s = [0.0; 6];
@@ -134,14 +141,11 @@ pub fn fit(field: &Field<'_>, texture: &[u32], size: (usize, usize), order: &mut
         // A prior against maps that the blocks say little of: as if a hundredth of them moved without zoom or rotation.
         let prior = s[0] / 100.0;
         let rows = |r: [f64; 3]| {
-            [
-                [s[0], s[1], s[2], r[0]],
-                [s[1], s[3] + prior, s[4], r[1]],
-                [s[2], s[4], s[5] + prior, r[2]],
-            ]
+            [[s[0], s[1], s[2], r[0]], [s[1], s[3] + prior, s[4], r[1]], [s[2], s[4], s[5] + prior, r[2]]]
         };
         let (px, py) = (solve(rows(x))?, solve(rows(y))?);
-        let row = |p: [f64; 3]| [p[1] / unit, p[2] / unit, p[0] - p[1] * middle_x / unit - p[2] * middle_y / unit];
+        let row =
+            |p: [f64; 3]| [p[1] / unit, p[2] / unit, p[0] - p[1] * middle_x / unit - p[2] * middle_y / unit];
         let (mut rx, mut ry) = (row(px), row(py));
         rx[0] += 1.0;
         ry[1] += 1.0;
@@ -173,7 +177,10 @@ mod tests {
             values.sort_unstable_by(f64::total_cmp);
             values[(values.len() - 1) / 2]
         };
-        let mut map = Affine::translation(median(&|block| field.vector(block).0), median(&|block| field.vector(block).1));
+        let mut map = Affine::translation(
+            median(&|block| field.vector(block).0),
+            median(&|block| field.vector(block).1),
+        );
         let unit = width.max(height) as f64 / 2.0;
         let place = |block: usize| {
             let (x, y) = field.middle(block);
@@ -186,7 +193,9 @@ mod tests {
                 let square = (x + right - to_x).powi(2) + (y + down - to_y).powi(2);
                 f64::from(texture[block]) / (1.0 + square / scale.powi(2)).powi(2)
             };
-            let sum = |term: &dyn Fn(usize) -> f64| blocks.iter().map(|&block| weight(block) * term(block)).sum::<f64>();
+            let sum = |term: &dyn Fn(usize) -> f64| {
+                blocks.iter().map(|&block| weight(block) * term(block)).sum::<f64>()
+            };
             let mut matrix = [[0.0; 3]; 3];
             for (i, row) in matrix.iter_mut().enumerate() {
                 for (j, value) in row.iter_mut().enumerate() {
@@ -197,7 +206,8 @@ mod tests {
             matrix[1][1] += prior;
             matrix[2][2] += prior;
             let determinant = |m: &[[f64; 3]; 3]| {
-                m[0][0] * (m[1][1] * m[2][2] - m[1][2] * m[2][1]) - m[0][1] * (m[1][0] * m[2][2] - m[1][2] * m[2][0])
+                m[0][0] * (m[1][1] * m[2][2] - m[1][2] * m[2][1])
+                    - m[0][1] * (m[1][0] * m[2][2] - m[1][2] * m[2][0])
                     + m[0][2] * (m[1][0] * m[2][1] - m[1][1] * m[2][0])
             };
             let solved = |vector: &dyn Fn(usize) -> f64| {
@@ -210,7 +220,8 @@ mod tests {
                 let (x, y) = (width as f64 / 2.0, height as f64 / 2.0);
                 [p[1] / unit, p[2] / unit, p[0] - p[1] * x / unit - p[2] * y / unit]
             };
-            let (mut x, mut y) = (solved(&|block| field.vector(block).0), solved(&|block| field.vector(block).1));
+            let (mut x, mut y) =
+                (solved(&|block| field.vector(block).0), solved(&|block| field.vector(block).1));
             x[0] += 1.0;
             y[1] += 1.0;
             map = Affine([x, y]);

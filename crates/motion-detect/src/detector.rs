@@ -5,11 +5,11 @@ use motion_base::{FrameView, SetupError, memory};
 use crate::affine::Affine;
 use crate::align;
 use crate::camera::{self, Camera, Field};
-use crate::evidence::{Evidence, Judging, STEP};
+use crate::evidence::{Evidence, Judging};
 use crate::ghosts::{Pictures, Profile, is_light, join_strips, without_ghost};
 use crate::light::Light;
 use crate::mask::Mask;
-use crate::regions::{Blob, MOST_BOXES, RegionFinder, Thresholds};
+use crate::regions::{Blob, MOST_BOXES, RegionFinder, STEP, Thresholds};
 use crate::scene::{DEVIATION, Learning, MEMORY, Scene};
 use crate::settings::{DetectionError, Settings};
 use crate::tracks::{Circumstances, MOST_TRACKS, Track, Tracks};
@@ -113,13 +113,19 @@ impl Detector {
         let halved = |length: usize| length.div_ceil(1usize.checked_shl(halvings).unwrap_or(usize::MAX));
         let small = (halved(size.0), halved(size.1));
         let (least, most) = (Self::LEAST_SIDE, Self::MOST_SAMPLES);
-        let is_usable = small.0.min(small.1) >= least && small.0.checked_mul(small.1).is_some_and(|samples| samples <= most);
+        let is_usable = small.0.min(small.1) >= least
+            && small.0.checked_mul(small.1).is_some_and(|samples| samples <= most);
         if !is_usable {
             return Err(DetectionError::FrameSize { width: size.0, height: size.1, halvings, least, most });
         }
         check(&settings)?;
-        Self::with_memory(size, small, halvings, settings)
-            .map_err(|_| DetectionError::FrameSize { width: size.0, height: size.1, halvings, least, most })
+        Self::with_memory(size, small, halvings, settings).map_err(|_| DetectionError::FrameSize {
+            width: size.0,
+            height: size.1,
+            halvings,
+            least,
+            most,
+        })
     }
 
     fn with_memory(
@@ -204,7 +210,11 @@ impl Detector {
     /// # Panics
     /// If `luma` has another size, or samples of more than eight bits.
     pub fn observe(&mut self, time: u64, luma: &FrameView<'_>, field: Option<Field<'_>>) -> &Observation {
-        assert_eq!((luma.size(), luma.row_bytes()), (self.small, self.small.0), "the frame is not as it was promised");
+        assert_eq!(
+            (luma.size(), luma.row_bytes()),
+            (self.small, self.small.0),
+            "the frame is not as it was promised"
+        );
         self.tick(time);
         let field = field.filter(|field| field.covers(self.size));
         let moved = self.align(luma, field.as_ref());
@@ -230,7 +240,7 @@ impl Detector {
         let seed = 12.0 - 12.0 * self.settings.sensitivity as f32 + 0.5 * (self.settings.sensitivity as f32);
         let seed = seed.max(3.5) * if is_settling { 1.3 } else { 1.0 };
         let thresholds = Thresholds { seed, member: 0.55 * seed };
-        self.finder.find(&self.evidence, thresholds, self.small.0);
+        self.finder.find(&self.evidence.as_cells(), thresholds);
         self.forget_ghosts();
         self.follow(time, &moved, field.as_ref(), is_settling);
         self.learn(is_settling, is_moving);
@@ -305,7 +315,9 @@ impl Detector {
         }
         let steps = if current == earlier && self.still >= STILL { 1 } else { 2 };
         for _ in 0..steps {
-            let Some(step) = align::misplacement(&self.scene, &self.seen, &self.is_seen, light, limit) else { break };
+            let Some(step) = align::misplacement(&self.scene, &self.seen, &self.is_seen, light, limit) else {
+                break;
+            };
             let reach = step.reach(self.small);
             let least = if self.still < STILL || current != earlier { 0.03 } else { LEAST_MOTION };
             if !(least..4.0).contains(&reach) {
@@ -413,7 +425,8 @@ impl Detector {
                 let (mut sum, mut count) = (0.0f32, 0.0f32);
                 for y in (y..(y + 16).min(height)).step_by(4) {
                     let row = y * width + x..y * width + (x + 16).min(width);
-                    for (&seen, &expected) in self.seen[row.clone()].iter().zip(&self.evidence.expected[row]) {
+                    for (&seen, &expected) in self.seen[row.clone()].iter().zip(&self.evidence.expected[row])
+                    {
                         sum += (seen - expected).abs();
                         count += 1.0;
                     }
@@ -441,7 +454,8 @@ impl Detector {
             if is_ghost {
                 let (left, top) = (blob.x as usize - 1, blob.y as usize - 1);
                 let columns = left..left + blob.width as usize + 2;
-                (top..top + blob.height as usize + 2).for_each(|y| scene.adopt(y, columns.clone(), seen, *noise));
+                (top..top + blob.height as usize + 2)
+                    .for_each(|y| scene.adopt(y, columns.clone(), seen, *noise));
             }
             !is_ghost
         });
@@ -466,7 +480,9 @@ impl Detector {
         let (elapsed, factor, moved) = (self.elapsed, self.factor, *moved);
         let motion_at = |x: f64, y: f64| {
             let Some(field) = field else { return (0.0, 0.0) };
-            let block = |at: f64, block: usize, blocks: usize| ((at * factor / block as f64).max(0.0) as usize).min(blocks - 1);
+            let block = |at: f64, block: usize, blocks: usize| {
+                ((at * factor / block as f64).max(0.0) as usize).min(blocks - 1)
+            };
             let column = block(x, field.block.0, field.grid.columns);
             let row = block(y, field.block.1, field.grid.rows);
             let (back_x, back_y) = field.vector(row * field.grid.columns + column);
@@ -474,7 +490,8 @@ impl Detector {
             let (to_x, to_y) = moved.apply(from_x, from_y);
             ((x - to_x) / elapsed, (y - to_y) / elapsed)
         };
-        let least_size = (f64::from(self.settings.least_size.0) / factor, f64::from(self.settings.least_size.1) / factor);
+        let least_size =
+            (f64::from(self.settings.least_size.0) / factor, f64::from(self.settings.least_size.1) / factor);
         let now = Circumstances {
             now: time,
             elapsed,
@@ -500,7 +517,9 @@ impl Detector {
             let at = |place: f64, most: usize| ((place / STEP as f64).max(0.0) as usize).min(most);
             let columns_of = at(left, columns)..(at(left + track.blob.width + 2.0, columns) + 1).min(columns);
             for y in at(top, rows)..(at(top + track.blob.height + 2.0, rows) + 1).min(rows) {
-                self.is_object[y * columns + columns_of.start.min(columns_of.end)..y * columns + columns_of.end].fill(1);
+                self.is_object
+                    [y * columns + columns_of.start.min(columns_of.end)..y * columns + columns_of.end]
+                    .fill(1);
             }
         }
         for track in &self.tracks.begun {
@@ -540,7 +559,9 @@ impl Detector {
         let region = |track: &Track| region(track, factor, size);
         let Observation { regions, begun, ended, .. } = &mut self.observation;
         regions.clear();
-        regions.extend(self.tracks.tracks.iter().filter(|track| track.is_open() && track.misses <= 3).map(region));
+        regions.extend(
+            self.tracks.tracks.iter().filter(|track| track.is_open() && track.misses <= 3).map(region),
+        );
         begun.clear();
         begun.extend(self.tracks.begun.iter().map(region));
         ended.clear();

@@ -4,14 +4,11 @@ use motion_base::simd::{InstructionSet, InstructionSetName, Instructions, Work};
 use motion_base::{SetupError, memory};
 
 use crate::light::Light;
-use crate::regions::Blob;
+use crate::regions::{Blob, Cells, STEP};
 use crate::scene::{DEVIATION, Scene};
 
 /// A residual counts at most so many standard deviations: no single sample decides.
 pub const MOST: f32 = 4.0;
-
-/// The side of what sums are made of, and the distance of cells, in samples. A cell has twice this side.
-pub const STEP: usize = 2;
 
 /// Seconds after which what cells were is learned.
 const PERIOD: f32 = 1.0;
@@ -229,7 +226,8 @@ impl Evidence {
                     continue;
                 }
                 for y in y.saturating_sub(REACH)..(y + REACH + 1).min(rows) {
-                    let row = y * columns + x.saturating_sub(REACH)..y * columns + (x + REACH + 1).min(columns);
+                    let row =
+                        y * columns + x.saturating_sub(REACH)..y * columns + (x + REACH + 1).min(columns);
                     for habit in &mut self.habit[row] {
                         *habit = habit.max(surest);
                     }
@@ -259,8 +257,16 @@ impl Evidence {
         let at = |place: f64, most: usize| ((place / STEP as f64).max(0.0) as usize).min(most);
         let columns = at(x.start - 4.0, self.cells.0)..at(x.end + 4.0, self.cells.0);
         for y in at(y.start - 4.0, self.cells.1)..at(y.end + 4.0, self.cells.1) {
-            self.is_touched[y * self.cells.0 + columns.start..y * self.cells.0 + columns.end.max(columns.start)].fill(1);
+            self.is_touched
+                [y * self.cells.0 + columns.start..y * self.cells.0 + columns.end.max(columns.start)]
+                .fill(1);
         }
+    }
+
+    /// What is known of the cells.
+    pub fn as_cells(&self) -> Cells<'_> {
+        let Self { sure, likely, samples, .. } = self;
+        Cells { columns: self.cells.0, sure, likely, samples, width: self.size.0 }
     }
 
     /// Sums of 2 x 2 samples across and down.
@@ -291,10 +297,12 @@ struct Row<'a> {
 impl<E: InstructionSet> Work<E> for Row<'_> {
     #[inline(always)]
     fn run(self, _: E) {
-        let Row { gain, offset, mean, spread, texture, age, seen, is_seen, expected, samples, local, .. } = self;
+        let Row { gain, offset, mean, spread, texture, age, seen, is_seen, expected, samples, local, .. } =
+            self;
         let width = gain.len();
         // With lengths that the compiler knows to be the same.
-        let (offset, mean, spread, texture) = (&offset[..width], &mean[..width], &spread[..width], &texture[..width]);
+        let (offset, mean, spread, texture) =
+            (&offset[..width], &mean[..width], &spread[..width], &texture[..width]);
         let (age, seen, is_seen) = (&age[..width], &seen[..width], &is_seen[..width]);
         let (expected, samples, local) = (&mut expected[..width], &mut samples[..width], &mut local[..width]);
         for x in 0..width {

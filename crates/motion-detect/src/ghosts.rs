@@ -45,7 +45,10 @@ enum End {
 impl Profile {
     /// For pictures whose longer side has so many samples.
     pub fn new(longest: usize) -> Self {
-        Self { seen: Vec::with_capacity(longest + 2 * NEAR), expected: Vec::with_capacity(longest + 2 * NEAR) }
+        Self {
+            seen: Vec::with_capacity(longest + 2 * NEAR),
+            expected: Vec::with_capacity(longest + 2 * NEAR),
+        }
     }
 
     /// Measures the edges between `from` and `to` on one axis, in the rows or columns `across`. `step` and `side` are the distances of
@@ -152,7 +155,8 @@ pub fn join_strips(blobs: &mut Vec<Blob>, pictures: &Pictures<'_>, profile: &mut
 fn strip_way(blob: &Blob, is_upright: bool, pictures: &Pictures<'_>, profile: &mut Profile) -> i32 {
     let (left, top) = (blob.x as usize, blob.y as usize);
     let (right, bottom) = (left + blob.width as usize, top + blob.height as usize);
-    if left < NEAR + 1 || top < NEAR + 1 || right + NEAR >= pictures.width || bottom + NEAR >= pictures.height {
+    if left < NEAR + 1 || top < NEAR + 1 || right + NEAR >= pictures.width || bottom + NEAR >= pictures.height
+    {
         return 0;
     }
     if is_upright {
@@ -176,7 +180,9 @@ pub fn is_light(blob: &Blob, pictures: &Pictures<'_>) -> bool {
     let columns = left.max(NEAR + 1) - NEAR..(right + NEAR).min(pictures.width - 1);
     let rows = top.max(NEAR + 1) - NEAR..(bottom + NEAR).min(pictures.height - 1);
     let width = pictures.width;
-    let changes = |picture: &[f32], at: usize| [picture[at + 1] - picture[at - 1], picture[at + width] - picture[at - width]];
+    let changes = |picture: &[f32], at: usize| {
+        [picture[at + 1] - picture[at - 1], picture[at + width] - picture[at - width]]
+    };
     let (mut both, mut model, mut difference, mut count) = (0.0f64, 1.0f64, 0.0f64, 0.0f64);
     for y in rows.clone() {
         for at in y * width + columns.start..y * width + columns.end {

@@ -128,7 +128,8 @@ impl Light {
             *before = tile.seen;
         }
         let share = 1.0 / tiles.max(1.0);
-        (self.changed, self.unexplained, self.sudden) = (changed * share, unexplained * share, sudden * share);
+        (self.changed, self.unexplained, self.sudden) =
+            (changed * share, unexplained * share, sudden * share);
         self.correlation = (model_seen / (model_model * seen_seen).sqrt()).clamp(-1.0, 1.0);
         self.spread_locally(noise, is_settling);
     }
@@ -173,7 +174,8 @@ impl Light {
                 let mut gain = global_gain;
                 if is_settling {
                     let mut sums = Moments::default();
-                    for tile in around(y, rows).flat_map(|y| around(x, columns).map(move |x| y * columns + x)) {
+                    for tile in around(y, rows).flat_map(|y| around(x, columns).map(move |x| y * columns + x))
+                    {
                         let tile = &self.moments[tile];
                         sums.count += tile.count;
                         sums.model_model += tile.model_model;

@@ -83,7 +83,9 @@ impl Mask {
             }
             let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
             let text = std::str::from_utf8(&rest[..digits]).unwrap_or_default();
-            *number = text.parse().map_err(|_| MaskError::Pgm("its width, height and maximum are not three numbers"))?;
+            *number = text
+                .parse()
+                .map_err(|_| MaskError::Pgm("its width, height and maximum are not three numbers"))?;
             rest = &rest[digits..];
         }
         let [width, height, maximum] = numbers;
@@ -147,7 +149,14 @@ mod tests {
     fn a_picture_is_read() {
         let mask = Mask::from_pgm(b"P5\n# made by hand\n2 1\n255\n\xff\x00").unwrap();
         assert!(mask.counts(0.2, 0.9) && !mask.counts(0.7, 0.1));
-        for bytes in [&b"P6 1 1 255 \0"[..], b"P5 0 1 255 ", b"P5 9 9 255 a", b"P5 99999999999 9 255 a", b"P5 1 1 65535 ab", b"P5#"] {
+        for bytes in [
+            &b"P6 1 1 255 \0"[..],
+            b"P5 0 1 255 ",
+            b"P5 9 9 255 a",
+            b"P5 99999999999 9 255 a",
+            b"P5 1 1 65535 ab",
+            b"P5#",
+        ] {
             assert!(matches!(Mask::from_pgm(bytes), Err(MaskError::Pgm(_))), "{bytes:?}");
         }
     }

@@ -1,6 +1,22 @@
 //! Connected cells, and the boxes of what they show.
 
-use crate::evidence::{Evidence, STEP};
+/// The distance of cells, in samples. A cell has twice this side.
+pub const STEP: usize = 2;
+
+/// What is known of the cells of a frame.
+#[derive(Clone, Copy)]
+pub struct Cells<'a> {
+    /// Cells a row.
+    pub columns: usize,
+    /// How surely each shows something else than the scene.
+    pub sure: &'a [f32],
+    /// The same for what only extends a region.
+    pub likely: &'a [f32],
+    /// The same of each sample.
+    pub samples: &'a [f32],
+    /// Samples a row.
+    pub width: usize,
+}
 
 /// The most boxes of a frame.
 pub const MOST_BOXES: usize = 64;
@@ -204,11 +220,11 @@ impl RegionFinder {
     }
 
     /// Finds the regions of a frame.
-    pub fn find(&mut self, evidence: &Evidence, thresholds: Thresholds, width: usize) {
-        self.connect(&evidence.sure, &evidence.likely, evidence.cells.0, thresholds);
+    pub fn find(&mut self, cells: &Cells<'_>, thresholds: Thresholds) {
+        self.connect(cells.sure, cells.likely, cells.columns, thresholds);
         self.blobs.clear();
         for index in 0..self.components.len() {
-            let blob = self.trimmed(self.components[index], &evidence.samples, width);
+            let blob = self.trimmed(self.components[index], cells.samples, cells.width);
             self.blobs.push(blob);
         }
         join(&mut self.blobs);
@@ -276,7 +292,12 @@ mod tests {
     use super::*;
 
     /// Flood fill, cell by cell.
-    fn oracle(sure: &[f32], likely: &[f32], columns: usize, thresholds: Thresholds) -> Vec<(u32, u32, u32, u32, u32)> {
+    fn oracle(
+        sure: &[f32],
+        likely: &[f32],
+        columns: usize,
+        thresholds: Thresholds,
+    ) -> Vec<(u32, u32, u32, u32, u32)> {
         let rows = sure.len() / columns;
         let mut is_done = vec![false; sure.len()];
         let mut found = Vec::new();
@@ -320,7 +341,8 @@ mod tests {
             let sure: Vec<_> = (0..columns * rows)
                 .map(|_| if random.f32() < density { random.f32() * 8.0 } else { 0.0 })
                 .collect();
-            let likely: Vec<_> = sure.iter().map(|&sure| if random.bool() { sure } else { sure + 2.0 }).collect();
+            let likely: Vec<_> =
+                sure.iter().map(|&sure| if random.bool() { sure } else { sure + 2.0 }).collect();
             let mut finder = RegionFinder::new((columns, rows), (2 * columns + 2, 2 * rows + 2));
             let found = finder.components(&sure, &likely, columns, thresholds);
             let mut found: Vec<_> =

@@ -89,8 +89,11 @@ impl Scene {
         let (width, height) = self.size;
         for y in 0..height {
             let row = |y: usize| y * width..(y + 1) * width;
-            let (above, here, below) =
-                (&self.mean[row(y.saturating_sub(1))], &self.mean[row(y)], &self.mean[row((y + 1).min(height - 1))]);
+            let (above, here, below) = (
+                &self.mean[row(y.saturating_sub(1))],
+                &self.mean[row(y)],
+                &self.mean[row((y + 1).min(height - 1))],
+            );
             let texture = &mut self.texture[row(y)];
             self.instructions.run(TextureRow { above, here, below, texture: &mut *texture });
             texture[0] = texture[1];
@@ -117,7 +120,10 @@ impl Scene {
                 }
                 let start = from * width;
                 let (first, last) = (right.max(0), (width + right).min(width));
-                plane.copy_within((start + first) as usize..(start + last) as usize, to.start + (first - right) as usize);
+                plane.copy_within(
+                    (start + first) as usize..(start + last) as usize,
+                    to.start + (first - right) as usize,
+                );
                 if is_age {
                     plane[to.start..to.start + (first - right) as usize].fill(0.0);
                     plane[to.start + (last - right) as usize..to.end].fill(0.0);
@@ -136,7 +142,8 @@ impl Scene {
             for y in 0..height {
                 for x in 0..width {
                     let (from_x, from_y) = from.apply(x as f64, y as f64);
-                    let is_inside = from_x >= -0.5 && from_y >= -0.5 && from_x <= right + 0.5 && from_y <= bottom + 0.5;
+                    let is_inside =
+                        from_x >= -0.5 && from_y >= -0.5 && from_x <= right + 0.5 && from_y <= bottom + 0.5;
                     let out = &mut scratch[y * width + x];
                     if !is_inside {
                         *out = 0.0;
@@ -164,7 +171,15 @@ impl Scene {
 
     /// Learns a row from what is `seen` there, where the model expected `expected`. `is_object` tells which pairs of samples show
     /// something else than the scene.
-    pub fn learn_row(&mut self, y: usize, seen: &[f32], is_seen: &[u8], expected: &[f32], is_object: &[u8], learning: &Learning) {
+    pub fn learn_row(
+        &mut self,
+        y: usize,
+        seen: &[f32],
+        is_seen: &[u8],
+        expected: &[f32],
+        is_object: &[u8],
+        learning: &Learning,
+    ) {
         let width = self.size.0;
         let row = y * width..(y + 1) * width;
         let (mean, spread) = (&mut self.mean[row.clone()], &mut self.spread[row.clone()]);
@@ -172,7 +187,16 @@ impl Scene {
         let candidate = &mut self.candidate[row];
         let Learning { elapsed, rate, stay: enough, noise } = *learning;
         if is_object.iter().all(|&is_object| is_object == 0) {
-            return self.instructions.run(SceneRow { mean, spread, age, stay, seen, is_seen, expected, rate });
+            return self.instructions.run(SceneRow {
+                mean,
+                spread,
+                age,
+                stay,
+                seen,
+                is_seen,
+                expected,
+                rate,
+            });
         }
         for x in 0..width {
             if is_seen[x] == 0 {
@@ -189,7 +213,9 @@ impl Scene {
                 // The light changes behind an object, too, and what comes and goes is seen to vary.
                 mean[x] += rate * (expected[x] - mean[x]);
                 spread[x] += 0.25 * rate * (difference.abs() - spread[x]);
-                if (seen[x] - candidate[x]).abs() <= 2.0 * DEVIATION * spread[x].min(3.0 * noise) + 2.0 && stay[x] > 0.0 {
+                if (seen[x] - candidate[x]).abs() <= 2.0 * DEVIATION * spread[x].min(3.0 * noise) + 2.0
+                    && stay[x] > 0.0
+                {
                     candidate[x] += 0.1 * (seen[x] - candidate[x]);
                     stay[x] += elapsed;
                     if stay[x] >= enough {

@@ -53,7 +53,10 @@ impl Track {
         let (x, y) = self.blob.middle();
         let (right, down) = (x - self.origin.0, y - self.origin.1);
         let way = (right * right + down * down).sqrt();
-        self.steps >= 3 && way >= 3.0 && way >= 0.4 * self.blob.width.min(self.blob.height) && way >= 0.7 * self.path
+        self.steps >= 3
+            && way >= 3.0
+            && way >= 0.4 * self.blob.width.min(self.blob.height)
+            && way >= 0.7 * self.path
     }
 
     /// Whether it has begun.
@@ -155,7 +158,8 @@ impl Tracks {
             let mut other = first + 1;
             while other < blobs.len() {
                 let union = blobs[first].union(&blobs[other]);
-                let is_near = blobs[first].gap(&blobs[other]) <= 0.4 * track.blob.width.min(track.blob.height);
+                let is_near =
+                    blobs[first].gap(&blobs[other]) <= 0.4 * track.blob.width.min(track.blob.height);
                 if is_part(&blobs[other]) && is_near && union.area() <= 1.2 * track.blob.area() {
                     blobs[first] = union;
                     blobs.remove(other);
@@ -169,14 +173,21 @@ impl Tracks {
     /// Whether at least two open regions are in a box that is much larger than each: they cross.
     fn is_shared(&self, blob: &Blob) -> bool {
         let is_in = |track: &&Track| {
-            track.is_open() && blob.overlap(&track.blob) >= 0.5 * track.blob.area() && blob.area() >= 1.2 * track.blob.area()
+            track.is_open()
+                && blob.overlap(&track.blob) >= 0.5 * track.blob.area()
+                && blob.area() >= 1.2 * track.blob.area()
         };
         self.tracks.iter().filter(is_in).count() >= 2
     }
 
     /// Follows the regions to the boxes of a frame. `motion_at` says how a place has moved from the frame before, in samples a second, without
     /// the camera, as far as vectors tell.
-    pub fn follow(&mut self, blobs: &mut Vec<Blob>, now: &Circumstances, motion_at: impl Fn(f64, f64) -> (f64, f64)) {
+    pub fn follow(
+        &mut self,
+        blobs: &mut Vec<Blob>,
+        now: &Circumstances,
+        motion_at: impl Fn(f64, f64) -> (f64, f64),
+    ) {
         self.begun.clear();
         self.ended.clear();
         self.predict(now);
@@ -212,7 +223,8 @@ impl Tracks {
         let unknown = self.is_taken.iter().filter(|is_taken| !**is_taken).count();
         // What is as small as that counts too where it is followed: flakes of snow are.
         let most = if self.clutter > 2.0 { 3.0 * self.clutter_area } else { 0.0 };
-        let is_clutter = |track: &&Track| track.misses == 0 && (!track.is_open() || track.blob.area() <= most);
+        let is_clutter =
+            |track: &&Track| track.misses == 0 && (!track.is_open() || track.blob.area() <= most);
         let tentative = self.tracks.iter().filter(is_clutter).count();
         let share = (now.elapsed / 1.0).min(0.1);
         self.clutter += share * ((unknown + tentative) as f64 - self.clutter);
@@ -251,10 +263,15 @@ impl Tracks {
                 track.score -= LOSS;
                 return track.score > 0.0 && track.misses <= 3;
             }
-            let is_large = track.blob.width >= now.least_size.0 && track.blob.height >= now.least_size.1
+            let is_large = track.blob.width >= now.least_size.0
+                && track.blob.height >= now.least_size.1
                 && track.blob.area() > least_area;
             let is_long = now.now.saturating_sub(track.first) >= nanoseconds(now.least_duration);
-            if track.score >= SURE && is_large && is_long && (!now.is_settling && !track.blob.is_usual || track.travels()) {
+            if track.score >= SURE
+                && is_large
+                && is_long
+                && (!now.is_settling && !track.blob.is_usual || track.travels())
+            {
                 track.id = *next_id;
                 *next_id += 1;
                 begun.push(*track);
@@ -268,7 +285,8 @@ impl Tracks {
         self.pairs.clear();
         for (index, track) in self.tracks.iter().enumerate() {
             let size = track.blob.width.max(track.blob.height);
-            let speed = (track.velocity.0 * track.velocity.0 + track.velocity.1 * track.velocity.1).sqrt() * now.elapsed;
+            let speed = (track.velocity.0 * track.velocity.0 + track.velocity.1 * track.velocity.1).sqrt()
+                * now.elapsed;
             let is_new = track.hits < 2;
             let reach = if is_new { now.reach + 0.5 * size } else { 3.0 + 0.5 * size + 0.5 * speed };
             let (x, y) = track.blob.middle();
@@ -286,7 +304,9 @@ impl Tracks {
                 let is_same = share >= 0.5 || way <= reach && ratio <= 6.0;
                 if is_same {
                     // In sizes of the region, and those that have begun first.
-                    let cost = way / (4.0 + size) + 0.2 * (ratio - 1.0).min(5.0) + if track.is_open() { 0.0 } else { 2.0 };
+                    let cost = way / (4.0 + size)
+                        + 0.2 * (ratio - 1.0).min(5.0)
+                        + if track.is_open() { 0.0 } else { 2.0 };
                     self.pairs.push(Pair { cost, track: index, blob: blob_index, distance: way });
                 }
             }

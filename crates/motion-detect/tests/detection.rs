@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use motion_base::{FrameView, Grid, MotionVector};
-use motion_detect::{Detector, DetectionError, Field, Mask, Region, Settings};
+use motion_detect::{DetectionError, Detector, Field, Mask, Region, Settings};
 
 const WIDTH: usize = 160;
 const HEIGHT: usize = 96;
@@ -95,11 +95,13 @@ fn what_crosses_the_scene_is_one_region_from_its_fifth_frame_until_the_hold_is_o
         }
         assert!(ids.iter().all(|&id| id == 1), "{ids:?}");
         assert!(matches!(begins[..], [(..=4, begin)] if begin == 75 * FRAME), "{begins:?}");
-        let ends: Vec<_> = (0..40).filter_map(|frame| {
-            let [_, begun, ended] = scene.show(background);
-            assert!(begun.is_empty());
-            ended.first().map(|region| (frame, region.id))
-        }).collect();
+        let ends: Vec<_> = (0..40)
+            .filter_map(|frame| {
+                let [_, begun, ended] = scene.show(background);
+                assert!(begun.is_empty());
+                ended.first().map(|region| (frame, region.id))
+            })
+            .collect();
         assert!(matches!(ends[..], [(24..=27, 1)]), "{ends:?}");
     }
 }
@@ -200,8 +202,13 @@ fn a_camera_that_pans_is_measured_and_nothing_else_moves() {
         assert!(observation.regions.is_empty(), "frame {frame}: {:?}", observation.regions);
         if frame > 2 {
             let [[a, b, c], [d, e, f]] = observation.camera.matrix;
-            let error = [a - 1.0, b, d, e - 1.0].map(|v| v.abs() * WIDTH as f64).into_iter().fold(0.0, f64::max);
-            assert!((c + 1.5).abs() < 0.4 && f.abs() < 0.4 && error < 0.8, "frame {frame}: {:?}", observation.camera);
+            let error =
+                [a - 1.0, b, d, e - 1.0].map(|v| v.abs() * WIDTH as f64).into_iter().fold(0.0, f64::max);
+            assert!(
+                (c + 1.5).abs() < 0.4 && f.abs() < 0.4 && error < 0.8,
+                "frame {frame}: {:?}",
+                observation.camera
+            );
             assert!(observation.camera.following > 0.9);
         }
     }
@@ -211,7 +218,8 @@ fn a_camera_that_pans_is_measured_and_nothing_else_moves() {
 fn a_camera_that_does_not_move_is_exactly_still() {
     let mut scene = Scene::new(3.0, Settings::default());
     scene.show_still(50);
-    let luma: Vec<u8> = (0..WIDTH * HEIGHT).map(|at| background((at % WIDTH) as f64, (at / WIDTH) as f64) as u8).collect();
+    let luma: Vec<u8> =
+        (0..WIDTH * HEIGHT).map(|at| background((at % WIDTH) as f64, (at / WIDTH) as f64) as u8).collect();
     let view = FrameView::new(&luma, WIDTH, HEIGHT, WIDTH).unwrap();
     let camera = scene.detector.observe(scene.time, &view, None).camera;
     assert_eq!(camera.matrix, [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]);
@@ -235,7 +243,11 @@ fn fields_of_any_form_and_times_of_any_order_are_no_panic() {
         let count = if random.u8(0..4) == 0 { random.usize(0..50) } else { grid.blocks() };
         let ends = [0, 1, -1, i16::MAX, i16::MIN];
         let vectors: Vec<_> = (0..count)
-            .map(|_| MotionVector { x: ends[random.usize(0..5)], y: ends[random.usize(0..5)], cost: random.u32(..) })
+            .map(|_| MotionVector {
+                x: ends[random.usize(0..5)],
+                y: ends[random.usize(0..5)],
+                cost: random.u32(..),
+            })
             .collect();
         let scale = [0.0, 1e-300, 4.0, 1e300, f64::NAN, f64::INFINITY][random.usize(0..6)];
         let field = Field { vectors: &vectors, grid, block: (block, block), scale };
@@ -256,12 +268,17 @@ fn what_cannot_be_detected_is_refused_with_what_can() {
         Err(error) => error,
         Ok(_) => panic!("{size:?}"),
     };
-    for (size, halvings) in [((31, 64), 0), ((64, 64), 2), ((1024, 1024), 0), ((0, 0), 0), ((usize::MAX, 2), 90)] {
+    for (size, halvings) in
+        [((31, 64), 0), ((64, 64), 2), ((1024, 1024), 0), ((0, 0), 0), ((usize::MAX, 2), 90)]
+    {
         assert!(matches!(refused(size, halvings, settings()), DetectionError::FrameSize { .. }));
     }
     let text = refused((31, 64), 0, settings()).to_string();
     assert!(text.contains("31 x 64") && text.contains("at least 32"), "{text}");
     let error = refused((64, 64), 0, Settings { sensitivity: 1.5, ..settings() });
     assert_eq!(error.to_string(), "sensitivity 1.5 is not usable: use 0 to 1");
-    assert!(matches!(refused((64, 64), 0, Settings { sensitivity: f64::NAN, ..settings() }), DetectionError::Sensitivity(_)));
+    assert!(matches!(
+        refused((64, 64), 0, Settings { sensitivity: f64::NAN, ..settings() }),
+        DetectionError::Sensitivity(_)
+    ));
 }

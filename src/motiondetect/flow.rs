@@ -10,9 +10,9 @@ use super::DetectDrop;
 use super::imp::{CAT, MotionDetect};
 use super::messages;
 use super::settings::DetectSettings;
-use super::stream::{DetectState, DetectStream, OpenError, Popped};
+use super::stream::{DetectSetupError, DetectState, DetectStream, Popped};
 use crate::camera::{CameraMotion, RegionMotion};
-use crate::settings::{setup_message, statistics};
+use crate::settings::statistics;
 use crate::video::frame::PlaneError;
 use crate::video::sequence::{Holding, HoldsFrames, Leave, Leaving};
 use crate::video::times::Times;
@@ -21,14 +21,6 @@ use motion_detect::{Camera, Region};
 
 /// The most frames that wait: of more, the first leave.
 const MOST_WAITING: usize = 4096;
-
-/// The error message for the bus.
-pub fn open_message(error: &OpenError) -> gst::ErrorMessage {
-    match error {
-        OpenError::Setup(error) => setup_message(error),
-        error => gst::error_msg!(gst::LibraryError::Settings, ("{error}"), ["{error:?}"]),
-    }
-}
 
 impl MotionDetect {
     /// Takes frames of `info` from now on.
@@ -47,10 +39,10 @@ impl MotionDetect {
         *self.state.lock() = DetectState { info: Some(info.clone()), ..DetectState::default() };
         match DetectStream::open(&info, &settings) {
             Ok(stream) => self.state.lock().stream = Some(stream),
-            Err(OpenError::Detection(error)) => {
+            Err(DetectSetupError::Detection(error)) => {
                 gst::element_imp_warning!(self, gst::StreamError::Format, ("Frames pass untouched: {error}"));
             }
-            Err(error) => return Err(open_message(&error)),
+            Err(error) => return Err(error.message()),
         }
         self.update_latency(&settings);
         self.state.lock().settings = Some(settings);

@@ -9,10 +9,9 @@ use gst_base::subclass::base_transform::GenerateOutputSuccess;
 use gst_base::subclass::prelude::*;
 use parking_lot::Mutex;
 
-use super::flow::open_message;
 use super::settings::DetectSettings;
 use super::statistics::DetectStatistics;
-use super::stream::{DetectState, OpenError};
+use super::stream::{DetectSetupError, DetectState};
 use crate::settings::statistics::stats_property;
 use crate::video;
 use crate::video::pool::refuse_cropping;
@@ -114,7 +113,7 @@ impl BaseTransformImpl for MotionDetect {
         self.holding.reset();
         // What no frame can make right is told now and not with the first caps.
         let settings = self.settings.lock().clone();
-        settings.detector().map(drop).map_err(|error| open_message(&OpenError::from(error)))
+        settings.detector().map(drop).map_err(|error| DetectSetupError::from(error).message())
     }
 
     fn stop(&self) -> Result<(), gst::ErrorMessage> {

@@ -4,7 +4,7 @@ use gst_video::VideoInfo;
 
 use super::settings::{DetectSettings, MaskSettingError};
 use crate::meta::{MetaError, MotionVectorMeta};
-use crate::settings::{DeviceSettings, StreamError};
+use crate::settings::{DeviceSettings, StreamError, setup_message};
 use crate::video::frame::{self, FrameLayout, PlaneError};
 use crate::video::pool::{self, HeldBuffers};
 use crate::video::sequence::Leaving;
@@ -26,7 +26,7 @@ const FRAME: u64 = 33_333_333;
 
 /// Why there is no stream.
 #[derive(Debug, thiserror::Error)]
-pub enum OpenError {
+pub enum DetectSetupError {
     /// Frames are too small: they pass untouched.
     #[error(transparent)]
     Detection(#[from] DetectionError),
@@ -34,6 +34,16 @@ pub enum OpenError {
     Mask(#[from] MaskSettingError),
     #[error(transparent)]
     Setup(#[from] SetupError),
+}
+
+impl DetectSetupError {
+    /// The error message for the bus.
+    pub fn message(&self) -> gst::ErrorMessage {
+        match self {
+            Self::Setup(error) => setup_message(error),
+            error => gst::error_msg!(gst::LibraryError::Settings, ("{error}"), ["{error:?}"]),
+        }
+    }
 }
 
 /// The search for motion, where no field comes from upstream.
@@ -46,7 +56,7 @@ struct Search {
 }
 
 /// A frame that waits.
-struct WaitingFrame {
+struct DetectFrame {
     buffer: gst::Buffer,
     /// Whether something moves in it or near it.
     is_kept: bool,
@@ -62,7 +72,7 @@ pub struct DetectStream {
     frames: SearchFrames,
     instructions: motion_base::simd::Instructions,
     search: Search,
-    waiting: Waiting<WaitingFrame>,
+    waiting: Waiting<DetectFrame>,
     pub held: HeldBuffers,
     /// The time of the last frame, in ns, and from when on frames are kept no longer.
     time: Option<u64>,
@@ -92,8 +102,8 @@ impl DetectStream {
     /// For frames of `info`.
     ///
     /// # Errors
-    /// [`OpenError`].
-    pub fn open(info: &VideoInfo, settings: &DetectSettings) -> Result<Self, OpenError> {
+    /// [`DetectSetupError`].
+    pub fn open(info: &VideoInfo, settings: &DetectSettings) -> Result<Self, DetectSetupError> {
         let layout = FrameLayout::new(info.clone()).with_levels(settings.levels.get());
         let size = layout.format().size;
         let halvings = halvings_to(size, Detector::MOST_SAMPLES);
@@ -116,8 +126,8 @@ impl DetectStream {
     /// Applies settings that need no other stream.
     ///
     /// # Errors
-    /// [`OpenError`] if they cannot hold; then the earlier ones do.
-    pub fn apply(&mut self, settings: &DetectSettings) -> Result<(), OpenError> {
+    /// [`DetectSetupError`] if they cannot hold; then the earlier ones do.
+    pub fn apply(&mut self, settings: &DetectSettings) -> Result<(), DetectSetupError> {
         Ok(self.detector.set_settings(settings.detector()?)?)
     }
 
@@ -229,7 +239,7 @@ impl DetectStream {
             self.waiting.frames_mut().for_each(|frame| frame.is_kept = true);
         }
         let is_kept = is_motion || self.kept_until.is_some_and(|until| now <= until);
-        self.waiting.push(WaitingFrame { buffer, is_kept, is_last: false });
+        self.waiting.push(DetectFrame { buffer, is_kept, is_last: false });
     }
 
     /// What leaves next. Frames that are not kept leave as gaps, once they have waited for `wait`, or for `most` others.
@@ -245,7 +255,7 @@ impl DetectStream {
         if !first.is_kept && !is_over {
             return None;
         }
-        let Some(Item::Frame(WaitingFrame { mut buffer, is_kept, .. })) = self.waiting.pop() else {
+        let Some(Item::Frame(DetectFrame { mut buffer, is_kept, .. })) = self.waiting.pop() else {
             return None;
         };
         if is_kept {

@@ -1,6 +1,6 @@
 //! What moves in raw video: I420 from standard input, one line of JSON a frame to standard output.
 //!
-//! `ffmpeg -i VIDEO -f rawvideo -pix_fmt yuv420p - | cargo run --release -p motion-detect --example detect -- 640 360 25`
+//! `ffmpeg -i VIDEO -f rawvideo -pix_fmt yuv420p - | cargo run --release --example detect -- 640 360 25`
 
 use std::io::{Read, Write};
 use std::time::Instant;

@@ -168,7 +168,7 @@ fn strip_way(blob: &Blob, is_upright: bool, pictures: &Pictures<'_>, profile: &m
     }
 }
 
-/// Whether `blob` differs from the model by another light alone: by a gain, and without an edge that the model does not have.
+/// Whether `blob` differs from the model by another light alone: by gains that change slowly from place to place, without an edge that the model does not have.
 ///
 /// The edges of something that has come are as steep as its contrast; those of a shadow of a cloud or of a headlight's beam are not.
 pub fn is_light(blob: &Blob, pictures: &Pictures<'_>) -> bool {
@@ -183,20 +183,14 @@ pub fn is_light(blob: &Blob, pictures: &Pictures<'_>) -> bool {
     let changes = |picture: &[f32], at: usize| {
         [picture[at + 1] - picture[at - 1], picture[at + width] - picture[at - width]]
     };
-    let (mut both, mut model, mut difference, mut count) = (0.0f64, 1.0f64, 0.0f64, 0.0f64);
+    let (mut difference, mut count) = (0.0f64, 0.0f64);
     for y in rows.clone() {
         for at in y * width + columns.start..y * width + columns.end {
-            let (seen, expected) = (changes(pictures.seen, at), changes(pictures.expected, at));
-            for (seen, expected) in seen.into_iter().zip(expected) {
-                both += f64::from(seen * expected);
-                model += f64::from(expected * expected);
-            }
             difference += f64::from((pictures.seen[at] - pictures.expected[at]).abs());
             count += 1.0;
         }
     }
-    let gain = (both / model).clamp(0.3, 3.0) as f32;
-    let difference = (difference / count) as f32;
+    let difference = (difference / count.max(1.0)) as f32;
     let floor = 2.1 * pictures.noise;
     if 0.5 * difference < floor {
         return false;
@@ -206,6 +200,8 @@ pub fn is_light(blob: &Blob, pictures: &Pictures<'_>) -> bool {
     for y in rows {
         for at in y * width + columns.start..y * width + columns.end {
             let (seen, expected) = (changes(pictures.seen, at), changes(pictures.expected, at));
+            // Light changes a texture by the gain that it has there.
+            let gain = ((pictures.seen[at] + 8.0) / (pictures.expected[at] + 8.0)).clamp(0.2, 5.0);
             for (seen, expected) in seen.into_iter().zip(expected) {
                 steep += f64::from(((seen - gain * expected).abs() - least).max(0.0));
             }

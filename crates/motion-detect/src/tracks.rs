@@ -48,15 +48,15 @@ pub struct Track {
 }
 
 impl Track {
-    /// Whether it has left the place where it was first seen, in about one direction.
+    /// Whether it has left the place where it was first seen, in about one direction: where something is often seen of which nothing comes,
+    /// twice as far.
     pub fn travels(&self) -> bool {
         let (x, y) = self.blob.middle();
         let (right, down) = (x - self.origin.0, y - self.origin.1);
         let way = (right * right + down * down).sqrt();
-        self.steps >= 3
-            && way >= 3.0
-            && way >= 0.4 * self.blob.width.min(self.blob.height)
-            && way >= 0.7 * self.path
+        let (steps, far) = if self.blob.is_usual { (6, 2.5) } else { (3, 1.0) };
+        let least = (0.4 * self.blob.width.min(self.blob.height)).max(3.0);
+        self.steps >= steps && way >= far * least && way >= 0.7 * self.path
     }
 
     /// Whether it has begun.

@@ -1,7 +1,7 @@
 //! Motion estimation for GStreamer: elements that find block motion in video and use it.
 //!
 //! What is public is for applications with GStreamer: [`plugin_register_static`]; [`meta`], which reads and attaches motion
-//! fields; [`quantizer`], offsets for encoders; and a module for each element with its documentation, its type, and the
+//! fields; [`camera`], what `motiondetect` attaches; [`quantizer`], offsets for encoders; and a module for each element with its documentation, its type, and the
 //! enums of its properties. [`meta`] and [`quantizer`] are those of the crate
 //! `gst_motion_fields`. The search itself, without GStreamer, is the crate `motion_search`.
 //!
@@ -14,6 +14,7 @@
 
 pub mod motioncompensate;
 pub mod motiondenoise;
+pub mod motiondetect;
 pub mod motionestimate;
 pub mod motioninterpolate;
 pub mod motionoverlay;
@@ -23,7 +24,7 @@ mod settings;
 mod video;
 
 #[doc(inline)]
-pub use gst_motion_fields::{meta, quantizer};
+pub use gst_motion_fields::{camera, meta, quantizer};
 pub use plugin::plugin_register_static;
 /// For the examples of this package: it follows no version.
 #[doc(hidden)]
@@ -31,11 +32,13 @@ pub use settings::tuning_file;
 
 fn plugin_init(plugin: &gst::Plugin) -> Result<(), glib::BoolError> {
     meta::register();
+    camera::register();
     settings::log_compilations();
     motionestimate::register(plugin)?;
     motioninterpolate::register(plugin)?;
     motioncompensate::register(plugin)?;
     motiondenoise::register(plugin)?;
+    motiondetect::register(plugin)?;
     motionoverlay::register(plugin)?;
     motionserialize::register(plugin)
 }

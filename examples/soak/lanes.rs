@@ -170,6 +170,17 @@ pub fn all() -> Vec<Description> {
             ],
             false,
         ),
+        other(
+            "detection",
+            "motiondetect name=first",
+            EIGHT_BITS,
+            vec![
+                tunable(FIRST, "sensitivity", &["0.2", "0.5", "1"]),
+                tunable(FIRST, "mask", &["", "0,0 1,0 0,1"]),
+                tunable(FIRST, "messages", &["false", "true"]),
+            ],
+            false,
+        ),
         search(
             "compensation",
             "motionestimate name=first device=native ! motioncompensate name=second",

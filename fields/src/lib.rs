@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![deny(missing_docs)]
 
+pub mod camera;
 #[doc(hidden)]
 pub mod frame;
 pub mod meta;

@@ -73,6 +73,19 @@ const SUBJECTS: &[Subject] = &[
         drops_unreadable: true,
     },
     Subject {
+        launch: "motiondetect",
+        changes: &[
+            ("sensitivity", &["0.0", "0.5", "1.0"]),
+            ("mask", &["", "0,0 1,0 0,1", "0.5,0 1,0 1,1 0.5,1"]),
+            ("least-duration", &["0", "100000000"]),
+            ("hold", &["0", "1000000000"]),
+            ("delta-qp", &["0", "-5"]),
+            ("messages", &["true", "false"]),
+        ],
+        outputs: Outputs::SameOffset,
+        drops_unreadable: true,
+    },
+    Subject {
         launch: "motioncompensate",
         changes: &[
             ("mode", &["original", "prediction", "residual"]),
@@ -85,7 +98,7 @@ const SUBJECTS: &[Subject] = &[
     Subject {
         // The base class drops late frames otherwise.
         launch: "motionoverlay qos=false",
-        changes: &[("style", &["arrows", "color", "devices"]), ("legend", &["true", "false"])],
+        changes: &[("style", &["arrows", "color", "devices", "regions"]), ("legend", &["true", "false"])],
         outputs: Outputs::SameOffset,
         drops_unreadable: false,
     },

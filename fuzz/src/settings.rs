@@ -13,10 +13,11 @@ use crate::plan::Plan;
 use crate::setup;
 use test_support::gstreamer::ElementBus;
 
-const ELEMENTS: [&str; 6] = [
+const ELEMENTS: [&str; 7] = [
     "motionestimate",
     "motioninterpolate",
     "motiondenoise",
+    "motiondetect",
     "motioncompensate",
     "motionoverlay",
     "motionserialize",

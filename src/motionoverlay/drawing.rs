@@ -4,6 +4,7 @@ use super::arrows::{Arrow, ArrowLayer};
 use super::canvas::Component;
 use super::color::{self, Model, Rgb};
 use super::settings::OverlaySettings;
+use crate::camera::RegionMotion;
 use crate::meta::MotionVectorMeta;
 use crate::video::frame::WritableFrame;
 use motion_frames::quantizer::MACROBLOCK;
@@ -138,6 +139,42 @@ impl Drawing {
         each_component(frame, |index, mut component| {
             for (y, tint) in (0..height).step_by(side).zip(&self.tints) {
                 component.tint(0..width, y..(y + side).min(height), tint[index], DEVICE_OPACITY);
+            }
+        })
+    }
+
+    /// Draws a line around each region.
+    pub fn draw_regions(
+        &mut self,
+        frame: &mut WritableFrame<'_>,
+        regions: &[RegionMotion],
+    ) -> Result<(), glib::BoolError> {
+        let (width, height) = (frame.info().width() as usize, frame.info().height() as usize);
+        // Of two samples of chroma at least, and about the same in frames of any size.
+        let line = (height / 270).max(1) * 2;
+        let model = self.model;
+        each_component(frame, |index, mut component| {
+            for region in regions {
+                let (x, y, across, down) = region.rect;
+                let end = |start: u32, length: u32, most: usize| {
+                    (start as usize).saturating_add(length as usize).min(most)
+                };
+                let (left, right) = ((x as usize).min(width), end(x, across, width));
+                let (top, bottom) = ((y as usize).min(height), end(y, down, height));
+                let color = model.components(color::of_device((region.id % 8) as u8))[index];
+                let (upper, lower) = ((top + line).min(bottom), bottom.saturating_sub(line).max(top));
+                let (inner, outer) = ((left + line).min(right), right.saturating_sub(line).max(left));
+                let (middle, thin) = (upper..lower.max(upper), lower.max(upper)..bottom);
+                for (columns, rows) in [
+                    (left..right, top..upper),
+                    (left..right, thin),
+                    (left..inner, middle.clone()),
+                    (outer.max(inner)..right, middle),
+                ] {
+                    if !columns.is_empty() && !rows.is_empty() {
+                        component.tint(columns, rows, color, 255);
+                    }
+                }
             }
         })
     }

@@ -10,6 +10,7 @@ use gst_video::subclass::prelude::*;
 use gst_video::{VideoFormat, VideoInfo};
 use parking_lot::Mutex;
 
+use super::MotionOverlayStyle;
 use super::settings::OverlaySettings;
 use super::stream::OverlayStream;
 use crate::meta::MotionVectorMeta;
@@ -162,7 +163,8 @@ impl BaseTransformImpl for MotionOverlay {
             gst::warning!(CAT, imp = self, "Motion field ignored: {error}");
             None
         });
-        self.missing.lock().note((&*self.obj(), *CAT), field.is_some(), buffer);
+        let needs_field = settings.style != MotionOverlayStyle::Regions;
+        self.missing.lock().note((&*self.obj(), *CAT), field.is_some() || !needs_field, buffer);
         stream.draw(buffer, field.as_ref(), &settings).map_err(|error| {
             gst::element_imp_error!(self, gst::StreamError::Failed, ["Cannot draw the vectors: {error}"]);
             gst::FlowError::Error

@@ -40,6 +40,9 @@ pub enum MotionOverlayStyle {
         nick = "quantizer"
     )]
     Quantizer = 3,
+    /// A frame around each region of motion.
+    #[enum_value(name = "A frame around each region of motion that motiondetect has found", nick = "regions")]
+    Regions = 4,
 }
 
 glib::wrapper! {

@@ -3,6 +3,7 @@
 use super::MotionOverlayStyle;
 use super::drawing::Drawing;
 use super::settings::OverlaySettings;
+use crate::camera::RegionMotion;
 use crate::meta::MotionVectorMeta;
 use crate::quantizer::{QuantizerOffsets, Rule};
 use crate::video::frame::FrameLayout;
@@ -37,6 +38,14 @@ impl OverlayStream {
     ) -> Result<(), glib::BoolError> {
         let size = self.size();
         let Self { layout, drawing, quantizer } = self;
+        if settings.style == MotionOverlayStyle::Regions {
+            let regions: Vec<_> = RegionMotion::all_of(buffer).collect();
+            if regions.is_empty() {
+                return Ok(());
+            }
+            let frame = layout.write(buffer).map_err(|error| glib::bool_error!("the frame has {error}"));
+            return drawing.draw_regions(&mut frame?, &regions);
+        }
         if settings.style == MotionOverlayStyle::Quantizer {
             let quantizer = quantizer.get_or_insert_with(|| QuantizerOffsets::new(size));
             // Regions of interest have offsets too.

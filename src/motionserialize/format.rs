@@ -4,7 +4,8 @@ use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
 
 use super::flo;
-use crate::meta::{FieldCosts, MotionVectorMeta, RowDevices};
+use crate::camera::{CameraMotion, RegionMotion};
+use crate::meta::{FieldCosts, MetaError, MotionVectorMeta, RowDevices};
 use motion_search::estimator::{Metric, MotionVector, Predictor};
 
 /// An output format.
@@ -54,7 +55,8 @@ impl Format {
         }
     }
 
-    /// Appends one field of a frame; without a field, the entry for a frame without vectors, which CSV does not have.
+    /// Appends one field of a frame; without a field, the entry for a frame without vectors, which CSV does not have. Only NDJSON has
+    /// what was `detected`.
     ///
     /// # Errors
     /// If a serializer fails, which does not happen when writing to memory.
@@ -62,10 +64,11 @@ impl Format {
         self,
         frame: &FrameFacts,
         field: Option<&MotionVectorMeta>,
+        detected: Option<&Detected>,
         out: &mut Vec<u8>,
     ) -> Result<(), WriteError> {
         match self {
-            Self::Ndjson => write_ndjson(frame, field, out)?,
+            Self::Ndjson => write_ndjson(frame, field, detected, out)?,
             Self::Csv => field.map_or(Ok(()), |field| write_csv(frame, field, out))?,
             Self::Binary => write_binary(frame, field, out),
             Self::Flo => flo::write((frame.width, frame.height), field, out),
@@ -93,10 +96,72 @@ pub(super) struct FrameFacts {
     pub(super) height: u32,
 }
 
+/// What `motiondetect` has found in a frame.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Detected {
+    camera: [f64; 6],
+    camera_following: f64,
+    camera_confidence: f64,
+    settling: bool,
+    regions: Vec<DetectedRegion>,
+    begun: Vec<u64>,
+    ended: Vec<u64>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct DetectedRegion {
+    id: u64,
+    x: u32,
+    y: u32,
+    width: u32,
+    height: u32,
+    velocity: (f64, f64),
+    begin: u64,
+    last: u64,
+    confidence: f64,
+}
+
+impl Detected {
+    /// What the metas of `buffer` say, whose frame has this size; `None` without the camera's. Calls `tell` with an error of that.
+    pub(super) fn of(
+        buffer: &gst::BufferRef,
+        frame: (u32, u32),
+        tell: &mut dyn FnMut(MetaError),
+    ) -> Option<Self> {
+        let camera = match CameraMotion::of(buffer)? {
+            Ok(camera) if (camera.width, camera.height) == frame => camera,
+            Ok(camera) => {
+                tell(MetaError::FrameSize { field: (camera.width, camera.height), frame });
+                return None;
+            }
+            Err(error) => {
+                tell(error);
+                return None;
+            }
+        };
+        let region = |region: RegionMotion| {
+            let RegionMotion { id, rect: (x, y, width, height), begin, last, velocity, confidence } = region;
+            DetectedRegion { id, x, y, width, height, velocity, begin, last, confidence }
+        };
+        let [[a, b, c], [d, e, f]] = camera.matrix;
+        Some(Self {
+            camera: [a, b, c, d, e, f],
+            camera_following: camera.following,
+            camera_confidence: camera.confidence,
+            settling: camera.is_settling,
+            regions: RegionMotion::all_of(buffer).map(region).collect(),
+            begun: camera.begun,
+            ended: camera.ended,
+        })
+    }
+}
+
 #[derive(Serialize)]
 struct Object<'a> {
     #[serde(flatten)]
     frame: &'a FrameFacts,
+    #[serde(flatten)]
+    detected: Option<&'a Detected>,
     block_width: Option<u32>,
     block_height: Option<u32>,
     columns: Option<u32>,
@@ -147,6 +212,7 @@ fn predictors_as_pairs<S: Serializer>(
 fn write_ndjson(
     frame: &FrameFacts,
     field: Option<&MotionVectorMeta>,
+    detected: Option<&Detected>,
     out: &mut Vec<u8>,
 ) -> serde_json::Result<()> {
     let description = field.map(MotionVectorMeta::description);
@@ -154,6 +220,7 @@ fn write_ndjson(
     let costs = field.and_then(MotionVectorMeta::costs);
     let object = Object {
         frame,
+        detected,
         block_width: description.map(|field| field.block_width),
         block_height: description.map(|field| field.block_height),
         columns: description.map(|field| field.columns),

@@ -1,6 +1,6 @@
 //! The frames of a stream in one of the formats.
 
-use super::format::{Format, FrameFacts, WriteError};
+use super::format::{Detected, Format, FrameFacts, WriteError};
 use crate::meta::{MetaError, MotionVectorMeta};
 
 /// Why a frame is not written.
@@ -29,7 +29,7 @@ impl SerializeStream {
     }
 
     /// Writes the fields of `buffer` as one output buffer: that at `offset`, or all if it is 0. Returns it and their
-    /// number. Calls `tell` with the error of each field that is not valid or not of this frame, which is left out.
+    /// number, to which what was detected counts as one. Calls `tell` with the error of each field that is not valid or not of this frame, which is left out.
     ///
     /// # Errors
     /// [`SerializeError`] if caps are missing, or a field cannot be written.
@@ -52,16 +52,24 @@ impl SerializeStream {
             format.write_header(&mut out);
             self.begun = Some(format);
         }
+        let detected = match format {
+            Format::Ndjson => Detected::of(buffer, (width, height), tell),
+            _ => None,
+        };
+        let mut detected = detected.as_ref();
+        let is_detected = detected.is_some();
         let fields = MotionVectorMeta::all_of(buffer).map(|field| field?.of_frame((width, height)));
         let fields = fields.filter_map(|field| field.map_err(&mut *tell).ok());
         let fields = fields.filter(|field| offset == 0 || field.description().reference_offset == offset);
         let mut count = 0;
         for field in fields.take(if format.holds_all_fields() { usize::MAX } else { 1 }) {
-            format.write_field(&frame, Some(&field), &mut out).map_err(SerializeError::Write)?;
+            format
+                .write_field(&frame, Some(&field), detected.take(), &mut out)
+                .map_err(SerializeError::Write)?;
             count += 1;
         }
         if count == 0 {
-            format.write_field(&frame, None, &mut out).map_err(SerializeError::Write)?;
+            format.write_field(&frame, None, detected.take(), &mut out).map_err(SerializeError::Write)?;
         }
         self.frames += 1;
         self.bytes = out.len();
@@ -73,6 +81,6 @@ impl SerializeStream {
         if buffer.flags().contains(gst::BufferFlags::DISCONT) {
             target.set_flags(gst::BufferFlags::DISCONT);
         }
-        Ok((output, count))
+        Ok((output, count + usize::from(is_detected)))
     }
 }

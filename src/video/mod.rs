@@ -10,6 +10,7 @@ pub mod memory;
 pub mod pool;
 pub mod sequence;
 pub mod stall;
+pub mod times;
 pub mod waiting;
 
 use std::ops::RangeInclusive;

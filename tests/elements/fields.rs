@@ -110,9 +110,14 @@ fn elements_that_read_fields_tell_if_none_comes() {
 fn memory_that_cannot_be_read_is_told_with_what_makes_it_readable() {
     crate::init();
     for (feature, element) in [("memory:GLMemory", "gldownload"), ("memory:DMABuf", "capsfilter")] {
-        for name in
-            ["motionestimate", "motioncompensate", "motioninterpolate", "motiondenoise", "motionoverlay"]
-        {
+        for name in [
+            "motionestimate",
+            "motioncompensate",
+            "motioninterpolate",
+            "motiondenoise",
+            "motiondetect",
+            "motionoverlay",
+        ] {
             let estimate = gst::ElementFactory::make(name).build().unwrap();
             let bus = test_support::gstreamer::ElementBus::new(estimate.clone());
             let caps = gst::Caps::builder("video/x-raw")

@@ -26,7 +26,7 @@ const fn makes_between(launch: &'static str, latency: u64) -> Subject {
     Subject { launch, latency, waiting: latency.saturating_sub(1) }
 }
 
-const SUBJECTS: [Subject; 27] = [
+const SUBJECTS: [Subject; 28] = [
     waits_for("motionestimate device=native", 0),
     waits_for("motionestimate device=native references=2", 0),
     waits_for("motionestimate device=native pipeline-depth=3", 2),
@@ -42,6 +42,7 @@ const SUBJECTS: [Subject; 27] = [
     waits_for("motioncompensate mode=original reference-offset=2", 2),
     waits_for("motioncompensate reference-offset=-4", 0),
     waits_for("motioncompensate reference-offset=4", 4),
+    waits_for("motiondetect", 0),
     waits_for("motiondenoise strength=0", 0),
     waits_for("motiondenoise device=native future=0", 0),
     waits_for("motiondenoise device=native", 2),

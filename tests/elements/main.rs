@@ -7,6 +7,7 @@ mod latency;
 mod meta;
 mod motioncompensate;
 mod motiondenoise;
+mod motiondetect;
 mod motionestimate;
 mod motioninterpolate;
 mod motionoverlay;

@@ -221,6 +221,7 @@ fn upstream_crops_before_our_elements() {
         "motionestimate ! motionoverlay",
         "motionestimate ! motioncompensate",
         "motiondenoise",
+        "motiondetect",
         "motioninterpolate",
         "motioninterpolate ! video/x-raw,framerate=60/1",
         "motionestimate ! tee ! queue ! motionoverlay",

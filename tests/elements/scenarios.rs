@@ -6,11 +6,12 @@ use gst::prelude::*;
 use crate::init;
 
 /// Elements, and what must be in their place to compare with.
-const ELEMENTS: [&str; 6] = [
+const ELEMENTS: [&str; 7] = [
     "motionestimate device=native direction=both",
     "motionestimate device=native ! motioncompensate",
     "motioninterpolate mode=blend",
     "motiondenoise device=native",
+    "motiondetect",
     "motionestimate device=native ! motionoverlay",
     "motioninterpolate device=native drop-lossy-duplicates=true",
 ];

@@ -100,6 +100,7 @@ fn an_unreadable_buffer_costs_no_other_frame_in_any_element() {
         ("motioncompensate mode=residual reference-offset=1", FIELDS),
         ("motioncompensate measure=psnr mode=original reference-offset=2", FIELDS),
         ("motiondenoise device=native past=1 future=2 strength=4", &[]),
+        ("motiondetect", &[]),
         ("motiondenoise device=native past=2 future=0 pipeline-depth=2", &[]),
         ("motioninterpolate mode=blend ! capsfilter caps=video/x-raw,framerate=50/1", &[]),
         ("motioninterpolate device=native quality=high ! capsfilter caps=video/x-raw,framerate=50/1", &[]),

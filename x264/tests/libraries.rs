@@ -20,12 +20,13 @@ const FRAMES: usize = 38;
 const ENCODE: &str = "motionx264enc name=encoder tune=zerolatency speed-preset=veryfast threads=1";
 
 /// The elements of the first library. What `motionserialize` makes is text, so it is in a branch of its own.
-const ELEMENTS: [&str; 6] = [
+const ELEMENTS: [&str; 7] = [
     "motionestimate device=native",
     "motionoverlay",
     "motioncompensate",
     "motioninterpolate device=native",
     "motiondenoise",
+    "motiondetect",
     "tee name=copies copies. ! queue ! motionserialize ! fakesink async=false copies. ! queue",
 ];
 

@@ -13,18 +13,19 @@ use syn::visit::{self, Visit};
 type Names = Vec<String>;
 
 /// The crates of the library. Cargo sees to it that each uses only those before it.
-const LIBRARY: [&str; 4] = [
+const LIBRARY: [&str; 5] = [
     "crates/motion-base/src",
     "crates/motion-gpu/src",
     "crates/motion-search/src",
     "crates/motion-frames/src",
+    "crates/motion-detect/src",
 ];
 
 /// What knows GStreamer, the lowest first.
 const ELEMENTS: [&str; 2] = ["fields/src", "src"];
 
 /// The layers of the two crates that have many, the lowest first. A layer imports only from those before it.
-const LAYERS: [(&str, &[&[&str]]); 2] = [
+const LAYERS: [(&str, &[&[&str]]); 3] = [
     (
         "crates/motion-search/src",
         &[
@@ -45,6 +46,18 @@ const LAYERS: [(&str, &[&[&str]]); 2] = [
             &["denoising"],
             &["opencl"],
             &["backend"],
+        ],
+    ),
+    (
+        "crates/motion-detect/src",
+        &[
+            &["affine", "mask"],
+            &["settings", "scene", "camera"],
+            &["light", "align"],
+            &["regions"],
+            &["evidence"],
+            &["ghosts", "tracks"],
+            &["detector"],
         ],
     ),
 ];

@@ -248,7 +248,7 @@ fn all_compiled_once(commands: &[&str], of_each: &[&str]) {
     let planner = Planner::new();
     let plain = commands.iter().map(ToString::to_string).chain(of_each_member(of_each));
     let groups = [planner.plans(plain), planner.plans(commands.iter().map(|command| for_gstreamer(command)))];
-    for package in ["motion-base", "motion-gpu", "motion-search", "motion-frames"] {
+    for package in ["motion-base", "motion-gpu", "motion-search", "motion-frames", "motion-detect"] {
         compiled_once(package, groups.iter().flatten());
     }
     for plans in &groups {

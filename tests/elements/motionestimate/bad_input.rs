@@ -99,9 +99,14 @@ fn work_groups_that_no_device_has_name_the_limit() {
 #[test]
 fn frames_larger_than_can_be_addressed() {
     init();
-    for element in
-        ["motionestimate", "motioncompensate", "motioninterpolate", "motiondenoise", "motionoverlay"]
-    {
+    for element in [
+        "motionestimate",
+        "motioncompensate",
+        "motioninterpolate",
+        "motiondenoise",
+        "motiondetect",
+        "motionoverlay",
+    ] {
         let sink = gst::ElementFactory::make(element).build().unwrap().static_pad("sink").unwrap();
         for (width, height, is_taken) in
             [(32768, 2, true), (32769, 2, false), (2, 32768, true), (2, 32769, false)]

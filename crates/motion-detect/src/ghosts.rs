@@ -1,0 +1,239 @@
+//! What the model still shows where it has gone: an object that was there when the model was made.
+//!
+//! The frame then differs from the model where the object is, and where it was. At the edges of the place where it was, the model has
+//! edges that the frame does not have.
+
+use crate::regions::Blob;
+
+/// Samples before and behind the edge of a box in which its edge may be.
+const NEAR: usize = 2;
+
+/// The least side, in samples, of what may be light alone.
+const LEAST_LIGHT: f64 = 6.0;
+
+/// The model, light as in the frame, and the frame, both at the places of the model.
+pub struct Pictures<'a> {
+    /// Samples a row.
+    pub width: usize,
+    /// Rows.
+    pub height: usize,
+    /// The frame.
+    pub seen: &'a [f32],
+    /// The model.
+    pub expected: &'a [f32],
+    /// The standard deviation of the noise of the frame.
+    pub noise: f32,
+}
+
+/// The edges across a box: for each of its columns or rows how much both pictures change there.
+pub struct Profile {
+    seen: Vec<f32>,
+    expected: Vec<f32>,
+}
+
+/// What an end of a box is the end of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    /// Something that is in the frame.
+    Object,
+    /// Something that is only in the model.
+    Ghost,
+    /// It cannot be said.
+    Unknown,
+}
+
+impl Profile {
+    /// For pictures whose longer side has so many samples.
+    pub fn new(longest: usize) -> Self {
+        Self {
+            seen: Vec::with_capacity(longest + 2 * NEAR),
+            expected: Vec::with_capacity(longest + 2 * NEAR),
+        }
+    }
+
+    /// Measures the edges between `from` and `to` on one axis, in the rows or columns `across`. `step` and `side` are the distances of
+    /// samples along both axes.
+    fn measure(
+        &mut self,
+        pictures: &Pictures<'_>,
+        along: std::ops::Range<usize>,
+        across: std::ops::Range<usize>,
+        (step, side): (usize, usize),
+    ) {
+        self.seen.clear();
+        self.expected.clear();
+        // Differences of samples two apart have so much noise on average.
+        let floor = 1.6 * pictures.noise;
+        for at in along {
+            let (mut seen, mut expected) = (0.0f32, 0.0f32);
+            for other in across.clone() {
+                let index = at * step + other * side;
+                let change = |picture: &[f32]| (picture[index + step] - picture[index - step]).abs();
+                seen += (change(pictures.seen) - floor).max(0.0);
+                expected += (change(pictures.expected) - 0.4 * floor).max(0.0);
+            }
+            self.seen.push(seen);
+            self.expected.push(expected);
+        }
+    }
+
+    fn end(&self, range: std::ops::Range<usize>, samples: usize) -> End {
+        let most = |sums: &[f32]| sums[range.clone()].iter().fold(0.0f32, |most, &sum| most.max(sum));
+        let (seen, expected) = (most(&self.seen), most(&self.expected));
+        let least = 1.5 * samples as f32;
+        if expected > 1.5 * seen + least {
+            End::Ghost
+        } else if seen > 1.2 * expected + least {
+            End::Object
+        } else {
+            End::Unknown
+        }
+    }
+
+    /// The part of an axis without what is only in the model, and what both ends are.
+    fn trim(&self, samples: usize) -> (usize, usize, [End; 2]) {
+        let length = self.seen.len();
+        let ends = [self.end(0..2 * NEAR, samples), self.end(length - 2 * NEAR..length, samples)];
+        let gain = |at: &usize| self.seen[*at] - self.expected[*at];
+        let inside = 2 * NEAR..length - 2 * NEAR;
+        let most = inside.clone().map(|at| gain(&at)).fold(0.0f32, f32::max);
+        let is_edge = |at: &usize| gain(at) >= 0.6 * most;
+        let (mut first, mut last) = (NEAR, length - NEAR);
+        if most > 1.5 * samples as f32 && length > 6 * NEAR {
+            match ends {
+                [End::Ghost, End::Object] => first = inside.clone().find(is_edge).unwrap_or(first),
+                [End::Object, End::Ghost] => last = inside.rev().find(is_edge).map_or(last, |at| at + 1),
+                _ => {}
+            }
+        }
+        (first - NEAR, length - NEAR - last, ends)
+    }
+}
+
+/// Which way the edges of a thin box have gone on an axis: 1 to higher, -1 to lower places, 0 if that cannot be said.
+fn way(profile: &Profile, samples: usize) -> i32 {
+    let peak = |sums: &[f32]| {
+        let most = sums.iter().fold(0.0f32, |most, &sum| most.max(sum));
+        (most, sums.iter().position(|&sum| sum >= most).unwrap_or(0))
+    };
+    let ((seen, to), (expected, from)) = (peak(&profile.seen), peak(&profile.expected));
+    let is_clear = seen > 1.5 * samples as f32 && expected > 0.5 * seen && seen > 0.5 * expected;
+    if is_clear { (to as i32 - from as i32).signum() } else { 0 }
+}
+
+/// Joins the two strips that an object without texture leaves when it moves by little: the one that it now covers and the one that it
+/// no longer covers. The edges of both have gone the same way.
+pub fn join_strips(blobs: &mut Vec<Blob>, pictures: &Pictures<'_>, profile: &mut Profile) {
+    let mut first = 0;
+    while first < blobs.len() {
+        let a = blobs[first];
+        let is_upright = a.width <= 0.6 * a.height;
+        let is_flat = a.height <= 0.6 * a.width;
+        let mut ways = |blob: &Blob| strip_way(blob, is_upright, pictures, profile);
+        let a_way = if is_upright || is_flat { ways(&a) } else { 0 };
+        let other = (first + 1..blobs.len()).find(|&other| {
+            let b = &blobs[other];
+            let (gap, length, start, other_length, other_start, thin) = if is_upright {
+                ((a.x - b.x).abs(), a.height, a.y, b.height, b.y, b.width <= 0.6 * b.height)
+            } else {
+                ((a.y - b.y).abs(), a.width, a.x, b.width, b.x, b.height <= 0.6 * b.width)
+            };
+            let slack = 0.2 * length + 1.0;
+            let is_beside = (start - other_start).abs() <= slack && (length - other_length).abs() <= slack;
+            a_way != 0 && thin && is_beside && gap <= 1.6 * length && ways(b) == a_way
+        });
+        match other {
+            Some(other) => {
+                blobs[first] = a.union(&blobs[other]);
+                blobs.remove(other);
+            }
+            None => first += 1,
+        }
+    }
+}
+
+fn strip_way(blob: &Blob, is_upright: bool, pictures: &Pictures<'_>, profile: &mut Profile) -> i32 {
+    let (left, top) = (blob.x as usize, blob.y as usize);
+    let (right, bottom) = (left + blob.width as usize, top + blob.height as usize);
+    if left < NEAR + 1 || top < NEAR + 1 || right + NEAR >= pictures.width || bottom + NEAR >= pictures.height
+    {
+        return 0;
+    }
+    if is_upright {
+        profile.measure(pictures, left - NEAR..right + NEAR, top..bottom, (1, pictures.width));
+        way(profile, bottom - top)
+    } else {
+        profile.measure(pictures, top - NEAR..bottom + NEAR, left..right, (pictures.width, 1));
+        way(profile, right - left)
+    }
+}
+
+/// Whether `blob` differs from the model by another light alone: by gains that change slowly from place to place, without an edge that the model does not have.
+///
+/// The edges of something that has come are as steep as its contrast; those of a shadow of a cloud or of a headlight's beam are not.
+pub fn is_light(blob: &Blob, pictures: &Pictures<'_>) -> bool {
+    let (left, top) = (blob.x as usize, blob.y as usize);
+    let (right, bottom) = (left + blob.width as usize, top + blob.height as usize);
+    if blob.width.min(blob.height) < LEAST_LIGHT {
+        return false;
+    }
+    let columns = left.max(NEAR + 1) - NEAR..(right + NEAR).min(pictures.width - 1);
+    let rows = top.max(NEAR + 1) - NEAR..(bottom + NEAR).min(pictures.height - 1);
+    let width = pictures.width;
+    let changes = |picture: &[f32], at: usize| {
+        [picture[at + 1] - picture[at - 1], picture[at + width] - picture[at - width]]
+    };
+    let (mut difference, mut count) = (0.0f64, 0.0f64);
+    for y in rows.clone() {
+        for at in y * width + columns.start..y * width + columns.end {
+            difference += f64::from((pictures.seen[at] - pictures.expected[at]).abs());
+            count += 1.0;
+        }
+    }
+    let difference = (difference / count.max(1.0)) as f32;
+    let floor = 2.1 * pictures.noise;
+    if 0.5 * difference < floor {
+        return false;
+    }
+    let least = floor.max(0.25 * difference);
+    let mut steep = 0.0f64;
+    for y in rows {
+        for at in y * width + columns.start..y * width + columns.end {
+            let (seen, expected) = (changes(pictures.seen, at), changes(pictures.expected, at));
+            // Light changes a texture by the gain that it has there.
+            let gain = ((pictures.seen[at] + 8.0) / (pictures.expected[at] + 8.0)).clamp(0.2, 5.0);
+            for (seen, expected) in seen.into_iter().zip(expected) {
+                steep += f64::from(((seen - gain * expected).abs() - least).max(0.0));
+            }
+        }
+    }
+    steep < 0.3 * f64::from(difference) * 2.0 * (blob.width + blob.height)
+}
+
+/// Takes from `blob` the part where something was and is no more. Returns whether that is all of it.
+pub fn without_ghost(blob: &mut Blob, pictures: &Pictures<'_>, profile: &mut Profile) -> bool {
+    let (left, top) = (blob.x as usize, blob.y as usize);
+    let (right, bottom) = (left + blob.width as usize, top + blob.height as usize);
+    let &Pictures { width, height, .. } = pictures;
+    // A box at the edge of the frame has ends that nobody sees.
+    if left < NEAR + 1 || top < NEAR + 1 || right + NEAR >= width || bottom + NEAR >= height {
+        return false;
+    }
+    if right < left + 2 || bottom < top + 2 {
+        return false;
+    }
+    profile.measure(pictures, left - NEAR..right + NEAR, top..bottom, (1, width));
+    let (from_left, from_right, across) = profile.trim(bottom - top);
+    profile.measure(pictures, top - NEAR..bottom + NEAR, left..right, (width, 1));
+    let (from_top, from_bottom, down) = profile.trim(right - left);
+    let ends = [across[0], across[1], down[0], down[1]];
+    let count = |kind: End| ends.iter().filter(|&&end| end == kind).count();
+    if count(End::Ghost) >= 3 && count(End::Object) == 0 {
+        return true;
+    }
+    blob.x += from_left as f64;
+    blob.width -= (from_left + from_right) as f64;
+    blob.y += from_top as f64;
+    blob.height -= (from_top + from_bottom) as f64;
+    false
+}

@@ -1,0 +1,21 @@
+#![doc = include_str!("../README.md")]
+#![deny(missing_docs, unsafe_code)]
+#![warn(clippy::unwrap_used, clippy::dbg_macro, clippy::print_stdout, clippy::print_stderr)]
+
+mod affine;
+mod align;
+mod camera;
+mod detector;
+mod evidence;
+mod ghosts;
+mod light;
+mod mask;
+mod regions;
+mod scene;
+mod settings;
+mod tracks;
+
+pub use camera::{Camera, Field};
+pub use detector::{Detector, Observation, Region};
+pub use mask::{Mask, MaskError};
+pub use settings::{DetectionError, Settings};

@@ -1,0 +1,376 @@
+//! Regions followed from frame to frame, until they are sure enough to begin and long enough unseen to end.
+
+use std::time::Duration;
+
+use crate::affine::Affine;
+use crate::regions::{Blob, MOST_BOXES};
+
+/// The most regions that are followed at once.
+pub const MOST_TRACKS: usize = 64;
+
+/// The score from which a region begins: the logarithm of how much likelier it is that something moves than that what is seen in
+/// these places is there by chance.
+const SURE: f64 = 11.0;
+
+/// The most that one more frame adds.
+const MOST_GAIN: f64 = 5.5;
+
+/// What a frame in which it is not seen takes away.
+const LOSS: f64 = 3.0;
+
+/// What is followed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Track {
+    /// Its number; 0 until it begins.
+    pub id: u64,
+    /// Where it is, in samples of the small frame.
+    pub blob: Blob,
+    /// Its own motion in samples a second, without that of the camera.
+    pub velocity: (f64, f64),
+    /// When it was first and last seen, in ns.
+    pub first: u64,
+    /// The same for the last time.
+    pub last: u64,
+    /// How likely it is something.
+    pub score: f64,
+    /// Frames in which it was seen.
+    pub hits: u32,
+    /// Frames since then.
+    pub misses: u32,
+    /// Where it was first seen, moved along with the camera.
+    pub origin: (f64, f64),
+    /// The way of its middle since then.
+    path: f64,
+    /// Frames in which it moved on in the direction in which it had moved so far.
+    steps: u32,
+    /// The way that it seemed to take when it was first seen.
+    guess: (f64, f64),
+}
+
+impl Track {
+    /// Whether it has left the place where it was first seen, in about one direction: where something is often seen of which nothing comes,
+    /// twice as far.
+    pub fn travels(&self) -> bool {
+        let (x, y) = self.blob.middle();
+        let (right, down) = (x - self.origin.0, y - self.origin.1);
+        let way = (right * right + down * down).sqrt();
+        let (steps, far) = if self.blob.is_usual { (6, 2.5) } else { (3, 1.0) };
+        let least = (0.4 * self.blob.width.min(self.blob.height)).max(3.0);
+        self.steps >= steps && way >= far * least && way >= 0.7 * self.path
+    }
+
+    /// Whether it has begun.
+    pub fn is_open(&self) -> bool {
+        self.id != 0
+    }
+}
+
+/// What holds for the regions of a frame.
+#[derive(Clone, Copy, Debug)]
+pub struct Circumstances {
+    /// The time of the frame in ns.
+    pub now: u64,
+    /// Seconds since the frame before.
+    pub elapsed: f64,
+    /// Where a place of the frame before is in this frame.
+    pub camera: Affine,
+    /// Whether only what travels may begin.
+    pub is_settling: bool,
+    /// Samples of the small frame.
+    pub area: f64,
+    /// Samples of the small frame on each side that a region must have.
+    pub least_size: (f64, f64),
+    /// How long a region must have been followed before it begins.
+    pub least_duration: Duration,
+    /// How long a region stays open unseen.
+    pub hold: Duration,
+    /// How far the middle of something may move from one frame to the next while its speed is not known.
+    pub reach: f64,
+}
+
+/// A region and a box that may be the same.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pair {
+    cost: f64,
+    track: usize,
+    blob: usize,
+    distance: f64,
+}
+
+/// The regions of a stream.
+pub struct Tracks {
+    /// Those that are followed, oldest first.
+    pub tracks: Vec<Track>,
+    next_id: u64,
+    pairs: Vec<Pair>,
+    is_taken: Vec<bool>,
+    /// Boxes that belonged to no open region, in a frame, on average.
+    clutter: f64,
+    /// Their area on average.
+    clutter_area: f64,
+    /// Those that have begun with this frame.
+    pub begun: Vec<Track>,
+    /// Those that have ended with it.
+    pub ended: Vec<Track>,
+}
+
+impl Default for Tracks {
+    fn default() -> Self {
+        Self {
+            tracks: Vec::with_capacity(MOST_TRACKS),
+            next_id: 1,
+            pairs: Vec::with_capacity(MOST_TRACKS * MOST_BOXES),
+            is_taken: Vec::with_capacity(MOST_BOXES),
+            clutter: 0.0,
+            clutter_area: 0.0,
+            begun: Vec::with_capacity(MOST_TRACKS),
+            ended: Vec::with_capacity(MOST_TRACKS),
+        }
+    }
+}
+
+impl Tracks {
+    /// Forgets what has not begun and ends the others.
+    pub fn finish(&mut self) {
+        self.begun.clear();
+        self.ended.clear();
+        self.ended.extend(self.tracks.iter().filter(|track| track.is_open()));
+        self.tracks.clear();
+        self.clutter = 0.0;
+    }
+
+    /// Moves the regions along with the camera and by their own motion.
+    fn predict(&mut self, now: &Circumstances) {
+        for track in &mut self.tracks {
+            let (x, y) = track.blob.middle();
+            let (to_x, to_y) = now.camera.apply(x, y);
+            track.blob.x += to_x - x + track.velocity.0 * now.elapsed;
+            track.blob.y += to_y - y + track.velocity.1 * now.elapsed;
+            track.origin = now.camera.apply(track.origin.0, track.origin.1);
+        }
+    }
+
+    /// Joins boxes that lie in the same open region, near each other: parts of it.
+    fn join_parts(&self, blobs: &mut Vec<Blob>) {
+        for track in self.tracks.iter().filter(|track| track.is_open()) {
+            let is_part = |blob: &Blob| blob.overlap(&track.blob) >= 0.6 * blob.area();
+            let Some(first) = blobs.iter().position(is_part) else { continue };
+            let mut other = first + 1;
+            while other < blobs.len() {
+                let union = blobs[first].union(&blobs[other]);
+                let is_near =
+                    blobs[first].gap(&blobs[other]) <= 0.4 * track.blob.width.min(track.blob.height);
+                if is_part(&blobs[other]) && is_near && union.area() <= 1.2 * track.blob.area() {
+                    blobs[first] = union;
+                    blobs.remove(other);
+                } else {
+                    other += 1;
+                }
+            }
+        }
+    }
+
+    /// Whether at least two open regions are in a box that is much larger than each: they cross.
+    fn is_shared(&self, blob: &Blob) -> bool {
+        let is_in = |track: &&Track| {
+            track.is_open()
+                && blob.overlap(&track.blob) >= 0.5 * track.blob.area()
+                && blob.area() >= 1.2 * track.blob.area()
+        };
+        self.tracks.iter().filter(is_in).count() >= 2
+    }
+
+    /// Follows the regions to the boxes of a frame. `motion_at` says how a place has moved from the frame before, in samples a second, without
+    /// the camera, as far as vectors tell.
+    pub fn follow(
+        &mut self,
+        blobs: &mut Vec<Blob>,
+        now: &Circumstances,
+        motion_at: impl Fn(f64, f64) -> (f64, f64),
+    ) {
+        self.begun.clear();
+        self.ended.clear();
+        self.predict(now);
+        self.join_parts(blobs);
+        self.pair(blobs, now);
+        self.is_taken.clear();
+        self.is_taken.resize(blobs.len(), false);
+        for track in &mut self.tracks {
+            track.misses += 1;
+        }
+        for index in 0..self.pairs.len() {
+            let Pair { track, blob, distance, .. } = self.pairs[index];
+            if self.is_taken[blob] || self.tracks[track].misses == 0 {
+                continue;
+            }
+            self.is_taken[blob] = true;
+            if self.tracks[track].is_open() && self.is_shared(&blobs[blob]) {
+                continue;
+            }
+            let density = self.clutter.max(0.02) / now.area;
+            self.tracks[track].take(&blobs[blob], distance, density, now);
+        }
+        // What two regions share belongs to both while they cross: each goes on as before.
+        for track in self.tracks.iter_mut().filter(|track| track.is_open() && track.misses > 0) {
+            if blobs.iter().any(|blob| blob.overlap(&track.blob) >= 0.7 * track.blob.area()) {
+                track.last = now.now;
+                track.misses = 1;
+            }
+        }
+        for (blob, _) in blobs.iter().zip(&self.is_taken).filter(|(_, is_taken)| !**is_taken) {
+            self.clutter_area += 0.02 * (blob.area() - self.clutter_area);
+        }
+        let unknown = self.is_taken.iter().filter(|is_taken| !**is_taken).count();
+        // What is as small as that counts too where it is followed: flakes of snow are.
+        let most = if self.clutter > 2.0 { 3.0 * self.clutter_area } else { 0.0 };
+        let is_clutter =
+            |track: &&Track| track.misses == 0 && (!track.is_open() || track.blob.area() <= most);
+        let tentative = self.tracks.iter().filter(is_clutter).count();
+        let share = (now.elapsed / 1.0).min(0.1);
+        self.clutter += share * ((unknown + tentative) as f64 - self.clutter);
+        for (blob, _) in blobs.iter().zip(&self.is_taken).filter(|(_, is_taken)| !**is_taken) {
+            if self.tracks.len() < MOST_TRACKS {
+                let (x, y) = blob.middle();
+                self.tracks.push(Track {
+                    blob: *blob,
+                    first: now.now,
+                    last: now.now,
+                    hits: 1,
+                    origin: (x, y),
+                    guess: motion_at(x, y),
+                    ..Track::default()
+                });
+            }
+        }
+        self.begin_and_end(now);
+    }
+
+    fn begin_and_end(&mut self, now: &Circumstances) {
+        // Among much of one size, as rain or snow is, only what is larger is something else.
+        let least_area = if self.clutter > 2.0 { 3.0 * self.clutter_area } else { 0.0 };
+        let Self { tracks, next_id, begun, ended, .. } = self;
+        let nanoseconds = |duration: Duration| u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+        tracks.retain_mut(|track| {
+            let unseen = now.now.saturating_sub(track.last);
+            if track.is_open() {
+                let is_over = unseen > nanoseconds(now.hold);
+                if is_over {
+                    ended.push(*track);
+                }
+                return !is_over;
+            }
+            if track.misses > 0 {
+                track.score -= LOSS;
+                return track.score > 0.0 && track.misses <= 3;
+            }
+            let is_large = track.blob.width >= now.least_size.0
+                && track.blob.height >= now.least_size.1
+                && track.blob.area() > least_area;
+            let is_long = now.now.saturating_sub(track.first) >= nanoseconds(now.least_duration);
+            if track.score >= SURE
+                && is_large
+                && is_long
+                && (!now.is_settling && !track.blob.is_usual || track.travels())
+            {
+                track.id = *next_id;
+                *next_id += 1;
+                begun.push(*track);
+            }
+            true
+        });
+    }
+
+    /// The pairs that may be the same, likeliest first.
+    fn pair(&mut self, blobs: &[Blob], now: &Circumstances) {
+        self.pairs.clear();
+        for (index, track) in self.tracks.iter().enumerate() {
+            let size = track.blob.width.max(track.blob.height);
+            let speed = (track.velocity.0 * track.velocity.0 + track.velocity.1 * track.velocity.1).sqrt()
+                * now.elapsed;
+            let is_new = track.hits < 2;
+            let reach = if is_new { now.reach + 0.5 * size } else { 3.0 + 0.5 * size + 0.5 * speed };
+            let (x, y) = track.blob.middle();
+            for (blob_index, blob) in blobs.iter().enumerate() {
+                let (to_x, to_y) = blob.middle();
+                let distance = |x: f64, y: f64| ((to_x - x) * (to_x - x) + (to_y - y) * (to_y - y)).sqrt();
+                let mut way = distance(x, y);
+                if is_new {
+                    way = way.min(distance(x + track.guess.0 * now.elapsed, y + track.guess.1 * now.elapsed));
+                }
+                let overlap = blob.overlap(&track.blob);
+                let share = overlap / blob.area().min(track.blob.area()).max(1.0);
+                let ratio = blob.area().max(1.0) / track.blob.area().max(1.0);
+                let ratio = ratio.max(1.0 / ratio);
+                let is_same = share >= 0.5 || way <= reach && ratio <= 6.0;
+                if is_same {
+                    // In sizes of the region, and those that have begun first.
+                    let cost = way / (4.0 + size)
+                        + 0.2 * (ratio - 1.0).min(5.0)
+                        + if track.is_open() { 0.0 } else { 2.0 };
+                    self.pairs.push(Pair { cost, track: index, blob: blob_index, distance: way });
+                }
+            }
+        }
+        self.pairs.sort_unstable_by(|a, b| {
+            a.cost.total_cmp(&b.cost).then(a.track.cmp(&b.track)).then(a.blob.cmp(&b.blob))
+        });
+    }
+}
+
+impl Track {
+    /// It is seen as `blob`, which is so far from where it was expected, among other boxes of this density.
+    fn take(&mut self, blob: &Blob, distance: f64, density: f64, now: &Circumstances) {
+        let before = {
+            let (x, y) = self.blob.middle();
+            (x - self.velocity.0 * now.elapsed, y - self.velocity.1 * now.elapsed)
+        };
+        let (x, y) = blob.middle();
+        let (right, down) = (x - before.0, y - before.1);
+        let frames = f64::from(self.misses.max(1));
+        let seconds = (now.elapsed * if self.hits == 1 { frames } else { 1.0 }).max(1e-3);
+        let share = if self.hits == 1 { 1.0 } else { 0.35 };
+        self.velocity.0 += share * (right / seconds - self.velocity.0);
+        self.velocity.1 += share * (down / seconds - self.velocity.1);
+        let (so_far_x, so_far_y) = (before.0 - self.origin.0, before.1 - self.origin.1);
+        self.steps += u32::from(right * so_far_x + down * so_far_y > 0.25);
+        self.path += (right * right + down * down).sqrt();
+        let chance = density * std::f64::consts::PI * (distance * distance + 2.0);
+        self.score = (self.score + logarithm(1.0 / chance).clamp(-LOSS, MOST_GAIN)).min(4.0 * SURE);
+        self.blob = *blob;
+        self.last = now.now;
+        self.hits += 1;
+        self.misses = 0;
+    }
+}
+
+/// The natural logarithm, the same on every machine: that of the standard library differs.
+fn logarithm(value: f64) -> f64 {
+    if !(value > 0.0) {
+        return -700.0;
+    }
+    let bits = value.to_bits();
+    let exponent = ((bits >> 52) & 0x7ff) as i64 - 1023;
+    let mantissa = f64::from_bits((bits & ((1 << 52) - 1)) | (1023 << 52));
+    // ln m = 2 artanh((m - 1) / (m + 1)), whose series converges fast for 1 <= m < 2.
+    let t = (mantissa - 1.0) / (mantissa + 1.0);
+    let square = t * t;
+    let mut term = t;
+    let mut sum = 0.0;
+    for odd in 0..12 {
+        sum += term / f64::from(2 * odd + 1);
+        term *= square;
+    }
+    2.0 * sum + exponent as f64 * std::f64::consts::LN_2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_logarithm_is_that_of_the_standard_library() {
+        for value in [1e-9, 0.3, 0.999, 1.0, 1.5, 2.0, 10.0, 1e12] {
+            assert!((logarithm(value) - value.ln()).abs() < 1e-9, "{value}");
+        }
+    }
+}

@@ -205,22 +205,22 @@ fn frames_that_are_too_small_pass_untouched_with_a_warning() {
 
 #[test]
 fn regions_are_drawn_and_written() {
-    let launch = |behind: &str| {
+    let launch = |behind: &str, caps: &str| {
         let mut harness = harness(&format!("motiondetect ! {behind}"));
+        harness.set_sink_caps_str(caps);
         for number in 0..75 {
             harness.push(frame(number)).unwrap();
         }
-        std::iter::from_fn(|| harness.try_pull())
-            .map(|buffer| buffer.map_readable().unwrap().to_vec())
-            .collect::<Vec<_>>()
+        let samples = |buffer: gst::Buffer| buffer.map_readable().unwrap().to_vec();
+        std::iter::from_fn(|| harness.try_pull()).map(samples).collect::<Vec<_>>()
     };
-    let drawn = launch("motionoverlay style=regions");
+    let drawn = launch("motionoverlay style=regions", CAPS);
     let original = frame(74).map_readable().unwrap().to_vec();
     let changed = drawn[74].iter().zip(&original).filter(|(drawn, original)| drawn != original).count();
     // The four sides of a square of about 20 samples, two wide.
     assert!((80..320).contains(&changed), "{changed}");
     assert_eq!(drawn[30], *frame(30).map_readable().unwrap());
-    let written = launch("motionserialize ! application/x-ndjson");
+    let written = launch("motionserialize", "application/x-ndjson");
     let object: serde_json::Value = serde_json::from_slice(&written[74]).unwrap();
     assert_eq!(object["regions"][0]["id"], 1);
     assert_eq!(object["camera"], serde_json::json!([1.0, 0.0, 0.0, 0.0, 1.0, 0.0]));

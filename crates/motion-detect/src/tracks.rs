@@ -345,7 +345,7 @@ impl Track {
 
 /// The natural logarithm, the same on every machine: that of the standard library differs.
 fn logarithm(value: f64) -> f64 {
-    if !(value > 0.0) {
+    if value.is_nan() || value <= 0.0 {
         return -700.0;
     }
     let bits = value.to_bits();

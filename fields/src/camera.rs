@@ -25,11 +25,14 @@
 //! A copy of the buffer keeps the camera's meta, conversion too, and scaling scales the matrix.
 
 use std::ffi::{CStr, c_char};
+use std::ops::ControlFlow;
 use std::ptr;
 use std::sync::Once;
 
 use glib::prelude::*;
 use glib::translate::{IntoGlib, from_glib};
+
+use gst::buffer::BufferMetaForeachAction;
 
 use crate::meta::MetaError;
 
@@ -123,7 +126,7 @@ unsafe extern "C" fn transform(
             return false.into_glib();
         };
         // One that does not follow the format is dropped.
-        if let Ok(motion) = CameraMotion::from_structure(&structure) {
+        if let Ok(motion) = CameraMotion::from_structure(structure) {
             let scaled = size.map_or(Some(motion.clone()), |size| motion.scaled_to(size));
             if let Some(motion) = scaled {
                 let _ = motion.attach(target);
@@ -131,6 +134,22 @@ unsafe extern "C" fn transform(
         }
     }
     true.into_glib()
+}
+
+/// Removes the camera's motion and all regions of motion from `buffer`.
+pub fn remove(buffer: &mut gst::BufferRef) {
+    buffer.foreach_meta_mut(|meta| {
+        let meta = meta.upcast_ref();
+        let is_camera = meta.try_as_custom_meta().is_some_and(|meta| meta.has_name(NAME));
+        let region = meta.downcast_ref::<gst_video::VideoRegionOfInterestMeta>();
+        let is_region = region.is_some_and(|region| region.roi_type() == REGION);
+        let is_ours = is_camera || is_region;
+        ControlFlow::Continue(if is_ours {
+            BufferMetaForeachAction::Remove
+        } else {
+            BufferMetaForeachAction::Keep
+        })
+    });
 }
 
 fn numbers<T: ToSendValue + Sync>(numbers: &[T]) -> gst::Array {
@@ -305,6 +324,12 @@ mod tests {
         assert_eq!(RegionMotion::all_of(&copy).collect::<Vec<_>>(), [region]);
         let roi = copy.meta::<gst_video::VideoRegionOfInterestMeta>().unwrap();
         assert_eq!(roi.param("roi/x264enc").unwrap().get::<i32>("delta-qp"), Ok(-5));
+        gst_video::VideoRegionOfInterestMeta::add(buffer.make_mut(), "face", (0, 0, 1, 1));
+        remove(buffer.make_mut());
+        assert!(CameraMotion::of(&buffer).is_none());
+        let left: Vec<_> =
+            buffer.iter_meta::<gst_video::VideoRegionOfInterestMeta>().map(|roi| roi.roi_type()).collect();
+        assert_eq!(left, ["face"]);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use super::imp::{CAT, MotionDetect};
 use super::messages;
 use super::settings::DetectSettings;
 use super::stream::{DetectSetupError, DetectState, DetectStream, Popped};
-use crate::camera::{CameraMotion, RegionMotion};
+use crate::camera::{self, CameraMotion, RegionMotion};
 use crate::settings::statistics;
 use crate::video::frame::PlaneError;
 use crate::video::sequence::{Holding, HoldsFrames, Leave, Leaving};
@@ -153,6 +153,8 @@ impl MotionDetect {
         };
         let size = (stream.info().width(), stream.info().height());
         let target = buffer.make_mut();
+        // Those of another detector upstream.
+        camera::remove(target);
         let ids = |regions: &[Region]| regions.iter().map(|region| region.id).collect();
         let Camera { matrix, following, confidence } = observation.camera;
         let (width, height) = size;

@@ -90,7 +90,7 @@ fn no_frame_that_is_made_allocates_memory_of_the_size_of_a_frame() {
         let interpolated = on_devices.chain(others).map(|element| (element, 70));
         let denoised =
             devices().into_iter().map(|device| (format!("motiondenoise device={device} threads=2"), 28));
-        for (element, expected) in interpolated.chain(denoised) {
+        for (element, expected) in interpolated.chain(denoised).chain([("motiondetect".into(), 30)]) {
             let (mut harness, bytes) = around(&element, 640, 480);
             let is_interpolated = element.starts_with("motioninterpolate");
             if is_interpolated {

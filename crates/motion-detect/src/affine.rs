@@ -43,7 +43,7 @@ impl Affine {
     pub fn inverse(&self) -> Option<Self> {
         let [[a, b, c], [d, e, f]] = self.0;
         let determinant = a * e - b * d;
-        if !(determinant.abs() > 1e-9) {
+        if determinant.is_nan() || determinant.abs() <= 1e-9 {
             return None;
         }
         let (ia, ib, id, ie) = (e / determinant, -b / determinant, -d / determinant, a / determinant);
@@ -80,16 +80,15 @@ pub fn solve<const N: usize, const M: usize>(mut m: [[f64; M]; N]) -> Option<[f6
                 pivot = row;
             }
         }
-        if !(m[pivot][column].abs() > 1e-9) {
+        if m[pivot][column].is_nan() || m[pivot][column].abs() <= 1e-9 {
             return None;
         }
         m.swap(column, pivot);
-        for row in 0..N {
-            if row != column {
-                let factor = m[row][column] / m[column][column];
-                for k in column..M {
-                    m[row][k] -= factor * m[column][k];
-                }
+        let of_pivot = m[column];
+        for (_, row) in m.iter_mut().enumerate().filter(|(index, _)| *index != column) {
+            let factor = row[column] / of_pivot[column];
+            for (value, of_pivot) in row[column..].iter_mut().zip(&of_pivot[column..]) {
+                *value -= factor * of_pivot;
             }
         }
     }

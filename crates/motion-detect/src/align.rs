@@ -126,9 +126,10 @@ pub fn misplacement(
     if count < 64 {
         return None;
     }
-    for i in 0..UNKNOWNS {
-        for j in 0..i {
-            sums[i][j] = sums[j][i];
+    let upper = sums;
+    for (i, row) in sums.iter_mut().enumerate() {
+        for (value, upper) in row[..i].iter_mut().zip(&upper) {
+            *value = upper[i];
         }
     }
     // What the samples say little of does not change: as if one in fifty of a slope of ten levels had no error.

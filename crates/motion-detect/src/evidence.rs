@@ -307,16 +307,16 @@ impl<E: InstructionSet> Work<E> for Row<'_> {
         let (expected, samples, local) = (&mut expected[..width], &mut samples[..width], &mut local[..width]);
         for x in 0..width {
             let counts = f32::from(is_seen[x]) * age[x].min(1.0);
-            let here = (gain[x] * mean[x] + offset[x]).max(0.0).min(255.0);
+            let here = (gain[x] * mean[x] + offset[x]).clamp(0.0, 255.0);
             let tolerance = (DEVIATION * spread[x]).max(self.floor)
                 + self.judging.displacement * texture[x]
                 + self.judging.lighting * local[x];
             expected[x] = here;
             let share = counts / tolerance;
-            samples[x] = ((seen[x] - here) * share).max(-MOST).min(MOST);
+            samples[x] = ((seen[x] - here) * share).clamp(-MOST, MOST);
             // The light of the place may be that of the object.
-            let whole = (self.global.0 * mean[x] + self.global.1).max(0.0).min(255.0);
-            local[x] = ((seen[x] - whole) * share).max(-MOST).min(MOST);
+            let whole = (self.global.0 * mean[x] + self.global.1).clamp(0.0, 255.0);
+            local[x] = ((seen[x] - whole) * share).clamp(-MOST, MOST);
         }
     }
 }

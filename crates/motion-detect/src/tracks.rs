@@ -49,14 +49,15 @@ pub struct Track {
 
 impl Track {
     /// Whether it has left the place where it was first seen, in about one direction: where something is often seen of which nothing comes,
-    /// twice as far.
+    /// half as far again.
     pub fn travels(&self) -> bool {
         let (x, y) = self.blob.middle();
         let (right, down) = (x - self.origin.0, y - self.origin.1);
         let way = (right * right + down * down).sqrt();
-        let (steps, far) = if self.blob.is_usual { (6, 2.5) } else { (3, 1.0) };
+        // Boxes there change their form, which is a way too.
+        let (steps, far, straight) = if self.blob.is_usual { (5, 1.5, 0.4) } else { (3, 1.0, 0.7) };
         let least = (0.4 * self.blob.width.min(self.blob.height)).max(3.0);
-        self.steps >= steps && way >= far * least && way >= 0.7 * self.path
+        self.steps >= steps && way >= far * least && way >= straight * self.path
     }
 
     /// Whether it has begun.
@@ -345,7 +346,7 @@ impl Track {
 
 /// The natural logarithm, the same on every machine: that of the standard library differs.
 fn logarithm(value: f64) -> f64 {
-    if !(value > 0.0) {
+    if value.is_nan() || value <= 0.0 {
         return -700.0;
     }
     let bits = value.to_bits();

@@ -239,14 +239,14 @@ impl Evidence {
         self.period = 0.0;
     }
 
-    /// Whether a quarter of the cells of `blob`, at a place of the model, are often sure without that something comes of it.
+    /// Whether a quarter of the cells of `blob`, at a place of the model, are often much surer than a region needs without that something comes of it.
     pub fn is_usual(&self, blob: &Blob) -> bool {
         let at = |place: f64, most: usize| ((place / STEP as f64).max(0.0) as usize).min(most - 1);
         let columns = at(blob.x, self.cells.0)..at(blob.x + blob.width, self.cells.0) + 1;
         let (mut usual, mut count) = (0, 0);
         for y in at(blob.y, self.cells.1)..at(blob.y + blob.height, self.cells.1) + 1 {
             let row = &self.habit[y * self.cells.0..][columns.clone()];
-            usual += row.iter().filter(|&&habit| habit > 1.05).count();
+            usual += row.iter().filter(|&&habit| habit > 1.4).count();
             count += row.len();
         }
         4 * usual > count

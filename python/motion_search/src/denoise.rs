@@ -210,6 +210,7 @@ pub struct Denoise {
 #[pymethods]
 impl Denoise {
     #[new]
+    #[allow(clippy::too_many_arguments)]
     #[pyo3(signature = (*, strength, noise_level, spatial, past, future, bit_depth, levels, device, threads))]
     fn new(
         strength: f64,

@@ -18,7 +18,7 @@ use motion_gpu::launcher::{self, Event};
 pub(super) struct NoiseFollower {
     /// Away while a frame is followed.
     estimate: Option<Box<NoiseEstimate>>,
-    followed: Option<Receiver<Followed>>,
+    followed: Option<Receiver<FollowedFrame>>,
     level: NoiseLevel,
     blocks: usize,
     /// Where the host reads what the device tells.
@@ -37,7 +37,7 @@ struct NoiseEstimate {
 }
 
 /// The noise, and what became of the frame: it panicked, or the device has failed, or all is well.
-type Followed = (Box<NoiseEstimate>, thread::Result<launcher::Result<()>>);
+type FollowedFrame = (Box<NoiseEstimate>, thread::Result<launcher::Result<()>>);
 
 /// A frame beside the one whose noise is followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -170,17 +170,19 @@ pub fn all() -> Vec<Description> {
             ],
             false,
         ),
-        other(
-            "detection",
-            "motiondetect name=first",
-            EIGHT_BITS,
-            vec![
+        // It chooses no device.
+        Description {
+            name: "detection",
+            elements: "motiondetect name=first",
+            formats: EIGHT_BITS,
+            sizes: FEW_SIZES,
+            tunables: vec![
                 tunable(FIRST, "sensitivity", &["0.2", "0.5", "1"]),
                 tunable(FIRST, "mask", &["", "0,0 1,0 0,1"]),
                 tunable(FIRST, "messages", &["false", "true"]),
             ],
-            false,
-        ),
+            has_vectors: false,
+        },
         search(
             "compensation",
             "motionestimate name=first device=native ! motioncompensate name=second",

@@ -135,6 +135,7 @@ impl MotionDetect {
         let settings = self.settings.lock().clone();
         let times = Times::of(&buffer, &self.obj().segment());
         let began = Instant::now();
+        let waiting = self.delay(&settings);
         let state = &mut *self.state.lock();
         if state.info.is_none() {
             self.post_error_message(no_caps_message());
@@ -182,10 +183,8 @@ impl MotionDetect {
         let buffer = match settings.drop {
             DetectDrop::None => buffer,
             DetectDrop::Still => {
-                let wanted =
-                    usize::try_from(settings.pre_roll / 33_000_000).unwrap_or(MOST_WAITING).min(MOST_WAITING);
-                stream.held.note(&buffer, wanted);
-                if wanted > 0 { stream.held.own_if_scarce(buffer, wanted) } else { buffer }
+                stream.held.note(&buffer, waiting);
+                if waiting > 0 { stream.held.own_if_scarce(buffer, waiting) } else { buffer }
             }
         };
         let is_motion = settings.drop == DetectDrop::None || !observation.regions.is_empty();
@@ -222,13 +221,10 @@ impl HoldsFrames for MotionDetect {
 
     // What is to be dropped waits for what may keep it, whatever comes behind it.
     fn pop_output(&self, _leave: Leave) -> Result<Option<Leaving>, gst::FlowError> {
-        let (wait, most) = {
-            let settings = self.settings.lock();
-            (settings.wait(), MOST_WAITING)
-        };
+        let wait = self.settings.lock().wait();
         loop {
             let popped = match &mut self.state.lock().stream {
-                Some(stream) => stream.pop(wait, most),
+                Some(stream) => stream.pop(wait, MOST_WAITING),
                 None => None,
             };
             match popped {

@@ -25,7 +25,7 @@ import contest
 import drawing
 import report
 import selftest
-from common import PeersError
+from common import PeersError, progress
 from frames import decode
 from prediction import share_unchanged
 
@@ -116,14 +116,6 @@ def parse_arguments():
     if options.frames < 1 or (options.skip or 0) < 0 or options.seconds < 0:
         parser.error("--frames must be at least 1; --skip and --seconds must not be negative")
     return options
-
-
-def progress(words):
-    """Prints a progress line; on a terminal the next one overwrites it."""
-    if sys.stderr.isatty():
-        print(f"\r\033[K{words}", end="", file=sys.stderr, flush=True)
-    elif words:
-        print(words, file=sys.stderr, flush=True)
 
 
 def cpu_name():

@@ -1,5 +1,6 @@
-"""Shared by all measurements: result, errors, stopwatch and repetition."""
+"""Shared by all measurements: result, errors, progress, stopwatch and repetition."""
 
+import sys
 import time
 from dataclasses import dataclass, field
 
@@ -12,6 +13,14 @@ class PeersError(Exception):
 
 class NotHere(PeersError):
     """The device or library to be measured does not exist on this machine."""
+
+
+def progress(words):
+    """Prints a progress line; on a terminal the next one overwrites it."""
+    if sys.stderr.isatty():
+        print(f"\r\033[K{words}", end="", file=sys.stderr, flush=True)
+    elif words:
+        print(words, file=sys.stderr, flush=True)
 
 
 @dataclass

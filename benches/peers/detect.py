@@ -43,7 +43,7 @@ import numpy
 
 import detect_report as report
 import selftest
-from common import PeersError
+from common import PeersError, progress
 from detect_judge import LEARNING, judge
 from detect_scenes import RATE, Pictures, all_scenes
 from report import markdown
@@ -240,13 +240,6 @@ def watch_video(path, detectors, folder, progress):
     progress("")
     print(f"\n{path.name}, {size[0]} x {size[1]}, {len(frames)} frames:\n")
     print(markdown(["detector", "frames with boxes, %", "boxes a frame", "objects begun"], rows))
-
-
-def progress(words):
-    if sys.stderr.isatty():
-        print(f"\r\033[K{words}", end="", file=sys.stderr, flush=True)
-    elif words:
-        print(words, file=sys.stderr, flush=True)
 
 
 def parse_arguments():

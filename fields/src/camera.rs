@@ -24,9 +24,8 @@
 //!
 //! A copy of the buffer keeps the camera's meta, conversion too, and scaling scales the matrix.
 
-use std::ffi::{CStr, c_char};
+use std::ffi::CStr;
 use std::ops::ControlFlow;
-use std::ptr;
 use std::sync::Once;
 
 use glib::prelude::*;
@@ -34,6 +33,7 @@ use glib::translate::{IntoGlib, from_glib};
 
 use gst::buffer::BufferMetaForeachAction;
 
+use crate::custom::{self, field};
 use crate::meta::MetaError;
 
 /// The name under which the meta is registered.
@@ -74,26 +74,8 @@ pub struct CameraMotion {
 /// If GStreamer is not initialised.
 pub fn register() {
     static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        // The process may hold this code twice, as plugin and as library: register only once.
-        if gst::meta::CustomMeta::is_registered(NAME) {
-            return;
-        }
-        // With these tags converters and scalers call `transform`, and other filters drop the meta.
-        let mut tags: [*const c_char; 4] =
-            [c"video".as_ptr(), c"size".as_ptr(), c"orientation".as_ptr(), ptr::null()];
-        // SAFETY: name and tags are NUL-terminated and copied by GStreamer, the list of tags ends with a null pointer, and
-        // `transform` is a function that lives as long as the program.
-        unsafe {
-            gst::ffi::gst_meta_register_custom(
-                NAME_C.as_ptr(),
-                tags.as_mut_ptr(),
-                Some(transform),
-                ptr::null_mut(),
-                None,
-            );
-        }
-    });
+    // SAFETY: `transform` is for GStreamer to call so.
+    ONCE.call_once(|| unsafe { custom::register(NAME_C, transform) });
 }
 
 /// Called by GStreamer to transform the meta `meta` of `source` onto `target`.
@@ -202,12 +184,6 @@ impl CameraMotion {
     }
 
     fn from_structure(structure: &gst::StructureRef) -> Result<Self, MetaError> {
-        fn field<'a, T: glib::value::FromValue<'a>>(
-            structure: &'a gst::StructureRef,
-            name: &'static str,
-        ) -> Result<T, MetaError> {
-            structure.get(name).map_err(|_| MetaError::Field(name))
-        }
         fn list<T: for<'v> glib::value::FromValue<'v>>(
             structure: &gst::StructureRef,
             name: &'static str,

@@ -2,6 +2,7 @@
 #![deny(missing_docs)]
 
 pub mod camera;
+mod custom;
 #[doc(hidden)]
 pub mod frame;
 pub mod meta;

@@ -2,7 +2,7 @@
 
 use motion_base::FrameView;
 
-use crate::affine::{Affine, solve};
+use crate::affine::{Affine, Between, solve};
 use crate::scene::Scene;
 
 /// Writes to `seen` the samples of `frame` at the places of the model, and to `is_seen` whether the frame has them: a sample of the
@@ -19,29 +19,14 @@ pub fn resample(frame: &FrameView<'_>, to_frame: &Affine, seen: &mut [f32], is_s
         }
         return;
     }
-    let (right, bottom) = (width as f64 - 1.0, height as f64 - 1.0);
     let (samples, stride) = (frame.as_bytes(), frame.stride());
     for (y, (seen, is_seen)) in rows {
         for (x, (seen, is_seen)) in seen.iter_mut().zip(is_seen).enumerate() {
-            let (from_x, from_y) = to_frame.apply(x as f64, y as f64);
-            // Half a sample outside is as good as the edge.
-            let is_inside =
-                from_x >= -0.5 && from_y >= -0.5 && from_x <= right + 0.5 && from_y <= bottom + 0.5;
-            *is_seen = u8::from(is_inside);
-            if !is_inside {
-                continue;
+            let between = Between::around(to_frame.apply(x as f64, y as f64), (width, height));
+            *is_seen = u8::from(between.is_some());
+            if let Some(between) = between {
+                *seen = between.bilinear(between.numbers(stride).map(|at| f32::from(samples[at])));
             }
-            let (from_x, from_y) = (from_x.clamp(0.0, right), from_y.clamp(0.0, bottom));
-            let (left, above) = (from_x as usize, from_y as usize);
-            let (share_x, share_y) = ((from_x - left as f64) as f32, (from_y - above as f64) as f32);
-            let at = above * stride + left;
-            let next_x = usize::from(left + 1 < width);
-            let next_y = if above + 1 < height { stride } else { 0 };
-            let [a, b, c, d] =
-                [at, at + next_x, at + next_y, at + next_y + next_x].map(|at| f32::from(samples[at]));
-            let upper = a + (b - a) * share_x;
-            let lower = c + (d - c) * share_x;
-            *seen = upper + (lower - upper) * share_y;
         }
     }
 }

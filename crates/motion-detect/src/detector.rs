@@ -497,7 +497,7 @@ impl Detector {
             elapsed,
             camera: moved,
             is_settling,
-            area: (self.small.0 * self.small.1) as f64,
+            area,
             least_size,
             least_duration: self.settings.least_duration,
             hold: self.settings.hold,

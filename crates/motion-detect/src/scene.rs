@@ -3,7 +3,7 @@
 use motion_base::simd::{InstructionSet, InstructionSetName, Instructions, Work};
 use motion_base::{SetupError, memory};
 
-use crate::affine::Affine;
+use crate::affine::{Affine, Between};
 
 /// How fast the model follows what is seen, in seconds.
 pub const MEMORY: f32 = 4.0;
@@ -135,34 +135,21 @@ impl Scene {
     /// Makes the model one whose sample at a place is what was at `from` of that place, between samples bilinear.
     pub fn transform(&mut self, from: &Affine) {
         let (width, height) = self.size;
-        let (right, bottom) = (width as f64 - 1.0, height as f64 - 1.0);
         let Self { mean, spread, age, candidate, stay, scratch, .. } = self;
         // The age is last: it tells where there is something to read.
         for (index, plane) in [mean, spread, candidate, stay, age].into_iter().enumerate() {
             for y in 0..height {
                 for x in 0..width {
-                    let (from_x, from_y) = from.apply(x as f64, y as f64);
-                    let is_inside =
-                        from_x >= -0.5 && from_y >= -0.5 && from_x <= right + 0.5 && from_y <= bottom + 0.5;
-                    let out = &mut scratch[y * width + x];
-                    if !is_inside {
-                        *out = 0.0;
-                        continue;
-                    }
-                    let (from_x, from_y) = (from_x.clamp(0.0, right), from_y.clamp(0.0, bottom));
-                    let (left, above) = (from_x as usize, from_y as usize);
-                    let (share_x, share_y) = ((from_x - left as f64) as f32, (from_y - above as f64) as f32);
-                    let (after, below) = ((left + 1).min(width - 1), (above + 1).min(height - 1));
-                    let [a, b, c, d] = [(left, above), (after, above), (left, below), (after, below)]
-                        .map(|(x, y)| plane[y * width + x]);
-                    *out = if index >= 2 {
+                    let between = Between::around(from.apply(x as f64, y as f64), (width, height));
+                    scratch[y * width + x] = between.map_or(0.0, |between| {
+                        let around = between.numbers(width).map(|at| plane[at]);
                         // What is only partly known is not known.
-                        a.min(b).min(c).min(d)
-                    } else {
-                        let upper = a + (b - a) * share_x;
-                        let lower = c + (d - c) * share_x;
-                        upper + (lower - upper) * share_y
-                    };
+                        if index >= 2 {
+                            around.into_iter().fold(f32::MAX, f32::min)
+                        } else {
+                            between.bilinear(around)
+                        }
+                    });
                 }
             }
             std::mem::swap(plane, scratch);

@@ -62,6 +62,8 @@ use gst::buffer::BufferMetaForeachAction;
 
 use motion_search::estimator::{Grid, Metric, MotionVector, Predictor, References};
 
+use crate::custom::field;
+
 pub use costs::FieldCosts;
 pub use devices::RowDevices;
 #[doc(hidden)]
@@ -154,12 +156,6 @@ impl FieldDescription {
 
     /// Reads everything except the lists of records.
     fn from_structure(structure: &gst::StructureRef) -> Result<Self, MetaError> {
-        fn field<'a, T: glib::value::FromValue<'a>>(
-            structure: &'a gst::StructureRef,
-            name: &'static str,
-        ) -> Result<T, MetaError> {
-            structure.get(name).map_err(|_| MetaError::Field(name))
-        }
         let version = field(structure, "version")?;
         if version != VERSION {
             return Err(MetaError::Version(version));

@@ -1,13 +1,14 @@
 //! How the meta is kept, scaled or dropped when GStreamer copies or transforms a buffer.
 
-use std::ffi::{CStr, c_char};
-use std::ptr;
+use std::ffi::CStr;
 use std::sync::Once;
 
 use glib::translate::{IntoGlib, from_glib};
 use parking_lot::Mutex;
 
 use super::resample::{Placement, Rectangle, Resampled};
+use crate::custom;
+
 use super::{CAT, Extras, FieldCosts, MotionVectorMeta, NAME, RowDevices, attach};
 
 const NAME_C: &CStr = c"MotionVectorMeta";
@@ -18,26 +19,8 @@ const NAME_C: &CStr = c"MotionVectorMeta";
 /// If GStreamer is not initialised.
 pub fn register() {
     static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        // The process may hold this code twice, as plugin and as library: register only once.
-        if gst::meta::CustomMeta::is_registered(NAME) {
-            return;
-        }
-        // With these tags converters and scalers call `transform`, and other filters drop the meta.
-        let mut tags: [*const c_char; 4] =
-            [c"video".as_ptr(), c"size".as_ptr(), c"orientation".as_ptr(), ptr::null()];
-        // SAFETY: name and tags are NUL-terminated and copied by GStreamer, the list of tags ends
-        // with a null pointer, and `transform` is a function that lives as long as the program.
-        unsafe {
-            gst::ffi::gst_meta_register_custom(
-                NAME_C.as_ptr(),
-                tags.as_mut_ptr(),
-                Some(transform),
-                ptr::null_mut(),
-                None,
-            );
-        }
-    });
+    // SAFETY: `transform` is for GStreamer to call so.
+    ONCE.call_once(|| unsafe { custom::register(NAME_C, transform) });
 }
 
 /// Called by GStreamer to transform the meta `meta` of `source` onto `target`. Returns whether it knows `kind`, also where
@@ -249,6 +232,8 @@ impl<T: bytemuck::Pod> AsRef<[u8]> for RecordBytes<T> {
 
 #[cfg(test)]
 mod tests {
+    use std::ptr;
+
     use glib::translate::ToGlibPtr;
 
     use super::*;

@@ -72,9 +72,8 @@ struct Measured {
 /// What the device was told to measure of a frame.
 struct Ahead {
     frame: LumaSlot,
-    /// The frames that it compares, and which of them tell the noise.
+    /// The frames that it compares.
     references: Vec<(LumaSlot, isize)>,
-    beside: Vec<Beside>,
     level: NoiseLevel,
 }
 
@@ -357,10 +356,10 @@ impl OpenClDenoiser {
         download.flush()?;
         kernels.measure_others(work, device, &others, 0, &numbers)?;
         work.flush()?;
-        self.follower.start(read, allowed, beside.clone());
+        self.follower.start(read, allowed, beside);
         let references =
             references.iter().map(|reference| (reference.frame.slot, reference.offset)).collect();
-        Ok(Ahead { frame, references, beside, level })
+        Ok(Ahead { frame, references, level })
     }
 
     /// Waits until the noise of the frame that `ahead` began to measure is followed, and queues its comparison with those of
@@ -369,7 +368,7 @@ impl OpenClDenoiser {
         self.follower.finish()?;
         if references.len() > ahead.references.len() {
             self.begin_upload(ahead.frame, references)?;
-            let numbers: Vec<_> = ahead.beside.iter().map(|beside| beside.reference).collect();
+            let numbers: Vec<_> = beside(references).iter().map(|beside| beside.reference).collect();
             let DenoiserObjects { kernels, frames, work, .. } = &mut *self.objects;
             let others: Vec<_> =
                 references.iter().map(|reference| &frames[reference.frame.slot.0].device).collect();
@@ -417,7 +416,7 @@ impl OpenClDenoiser {
         let known = references.iter().map(|reference| (reference.frame.slot, reference.offset));
         let is_of_use = ahead.frame == frame
             && ahead.level == self.follower.level()
-            && ahead.beside == beside(references)
+            && beside(references).iter().all(|beside| beside.reference < ahead.references.len())
             && known.take(ahead.references.len()).eq(ahead.references.iter().copied());
         if !is_of_use {
             self.follower.go_back();

@@ -9,7 +9,7 @@
 //   compare_luma     luma    for each other frame, those that tell the noise first
 //   measure_chroma   chroma
 //   compare_chroma   chroma  for each other frame that tells the noise
-//   refine           luma    for each other frame, when the host has estimated the noise
+//   refine           luma    for each other frame, when the noise is estimated (noise.cl)
 //   compare_chroma   chroma  the same
 //   weigh            luma
 //   average_luma     luma    the mean
@@ -18,11 +18,10 @@
 //
 // Of n blocks, of which block (column, row) has number row * columns + column:
 //
-//   sums            of luma's samples in each block
+//   luma_blocks     the n blocks; chroma_blocks the same
 //   found           for each other frame the vectors of the blocks of the search frame, in quarter luma samples
 //   vectors         for each other frame those of the n blocks, once they are refined
 //   luma_errors     for each other frame the errors of the n blocks; chroma_errors the same
-//   told            what the host reads: of_other_light, then, at bytes that it chooses, blocks, and the errors of those that it asks
 //   of_other_light  for each other frame how many blocks are brighter or darker in it
 //   averages        how the n blocks are averaged
 //   moments         for each cell of luma, of which (columns + 1) x (rows + 1) are between the centres of the blocks and outside them,
@@ -34,9 +33,7 @@
 #include "common.cl"
 #include "points.cl"
 #include "prediction.cl"
-
-// Samples of a whole block of luma.
-#define SAMPLES (SIDE * SIDE)
+#include "denoised_blocks.cl"
 
 // Sums of squares over a block.
 #if DEPTH == 8
@@ -47,33 +44,7 @@ typedef ulong squares_t;
 typedef long product_t;
 #endif
 
-// The same fields as the host's `LumaBlock`, `LumaError`, `ChromaBlock`, `ChromaError`, `BlockNoise` and `Average`.
-typedef struct {
-    uint samples, sum;
-    ulong variation, structure;
-} LumaBlock;
-
-typedef struct {
-    ulong sum, variation;
-    ushort gain;
-    int brighter;
-} LumaError;
-
-typedef struct {
-    ulong samples, variation, along, down;
-    long both;
-} ChromaBlock;
-
-typedef struct {
-    ulong sum;
-    ushort gain;
-    uchar right, below;
-} ChromaError;
-
-typedef struct {
-    ulong luma, chroma;
-} BlockNoise;
-
+// The same fields as the host's `Average`.
 typedef struct {
     ushort weights[1 + MOST_REFERENCES];
     ushort change;
@@ -89,8 +60,7 @@ typedef struct {
 // The same fields as the host's `FrameComparison`.
 typedef struct {
     int reference;   // the number of the other frame
-    int asked;       // the host reads the errors of every so many blocks, of none if it is 0
-    int told;        // where they are in `told`
+    int step;        // of chroma, each `step`th block is compared if vectors are not refined
     int is_refined;  // whether vectors are refined, and the noise is known
     int planes;      // planes of chroma
 } Comparison;
@@ -101,33 +71,11 @@ typedef struct {
         __global const type *other4, __global const type *other5, __global const type *other6, __global const type *other7
 #define EACH_OTHER {other0, other1, other2, other3, other4, other5, other6, other7}
 
-static inline int blocks_of(FrameShape f)
-{
-    return f.columns * f.rows;
-}
-
 // The vector of a block of the search frame, the one of that of block (column, row), or `step` beside it.
 static inline int2 found_vector(__global const int2 *found, FrameShape f, int reference, int2 block)
 {
     const int rows = (f.rows + (1 << f.halvings) - 1) >> f.halvings;
     return found[((ulong)reference * (ulong)rows + (ulong)block.y) * (ulong)f.found_columns + (ulong)block.x];
-}
-
-// The number of block `block` among those of other frame `reference`.
-static inline ulong number_of(FrameShape f, int reference, int block)
-{
-    return (ulong)reference * (ulong)blocks_of(f) + (ulong)block;
-}
-
-// Whether frame `reference` is brighter or darker.
-static inline bool is_of_other_light(__global const uint *of_other_light, FrameShape f, int reference)
-{
-    return 2 * of_other_light[reference] > (uint)blocks_of(f);
-}
-
-static inline ulong per_sample(ulong total, uint samples)
-{
-    return samples == SAMPLES ? total / SAMPLES : total / samples;
 }
 
 #if LUMA
@@ -155,11 +103,10 @@ static inline int2 inside(FrameShape f, int column, int row)
     return min((int2)(f.width, f.height) - SIDE * (int2)(column, row), (int2)SIDE);
 }
 
-__kernel void measure_luma(__global const source_t *points, FrameShape f, PlanesShape plane, __global uint *sums,
-                           __global uchar *told, int blocks_told)
+__kernel void measure_luma(__global const source_t *points, FrameShape f, PlanesShape plane,
+                           __global LumaBlock *luma_blocks, __global uint *of_other_light)
 {
     const int column = (int)get_global_id(0), row = (int)get_global_id(1);
-    __global uint *of_other_light = (__global uint *)told;
     if (column == 0 && row == 0)
         for (int i = 0; i < MOST_REFERENCES; ++i)
             of_other_light[i] = 0;
@@ -190,9 +137,7 @@ __kernel void measure_luma(__global const source_t *points, FrameShape f, Planes
     // Of a part of a block there are no steps. White noise differs by twice its variance.
     const ulong white = size.x == SIDE ? (ulong)steps * 4 / 7 : 0;
     block.structure = sub_sat(block.variation, white);
-    const int number = row * f.columns + column;
-    sums[number] = sum;
-    ((__global LumaBlock *)(told + blocks_told))[number] = block;
+    luma_blocks[row * f.columns + column] = block;
 }
 
 // The error of the prediction of a block whose samples have this `sum`, predicted at the end of `vector`.
@@ -227,32 +172,26 @@ static inline LumaError luma_error(__global const source_t *points, __global con
 }
 
 __kernel void compare_luma(__global const source_t *points, __global const source_t *other, FrameShape f, PlanesShape plane,
-                           Comparison c, __global const uint *sums, __global const int2 *found,
-                           __global LumaError *luma_errors, __global uchar *told)
+                           Comparison c, __global const LumaBlock *luma_blocks, __global const int2 *found,
+                           __global LumaError *luma_errors, volatile __global uint *of_other_light)
 {
     const int column = (int)get_global_id(0), row = (int)get_global_id(1);
     if (column >= f.columns || row >= f.rows)
         return;
     const int number = row * f.columns + column;
     const int2 vector = found_vector(found, f, c.reference, (int2)(column, row) >> f.halvings);
-    const LumaError error = luma_error(points, other, f, plane, (int2)(column, row), sums[number], vector);
+    const LumaError error =
+        luma_error(points, other, f, plane, (int2)(column, row), luma_blocks[number].sum, vector);
     luma_errors[number_of(f, c.reference, number)] = error;
-    if (c.asked > 0 && number % c.asked == 0)
-        ((__global LumaError *)(told + c.told))[number / c.asked] = error;
     if (SAMPLES * (error.sum - error.variation) > LIGHT * error.variation)
-        atomic_inc((__global uint *)told + c.reference);
-}
-
-// The squared difference; if light flickers, without that of the means.
-static inline ulong difference_of(LumaError error, bool flickers)
-{
-    return flickers ? error.variation : error.sum;
+        atomic_inc(of_other_light + c.reference);
 }
 
 // Gives a block with noise the vector of a neighbour in the search frame that predicts it better.
 __kernel void refine(__global const source_t *points, __global const source_t *other, FrameShape f, PlanesShape plane,
-                     Comparison c, __global const uint *sums, __global const int2 *found, __global LumaError *luma_errors,
-                     __global const uchar *told, int blocks_told, __global const BlockNoise *noise, __global int2 *vectors)
+                     Comparison c, __global const LumaBlock *luma_blocks, __global const int2 *found,
+                     __global LumaError *luma_errors, __global const uint *of_other_light, __global const BlockNoise *noise,
+                     __global int2 *vectors)
 {
     const int column = (int)get_global_id(0), row = (int)get_global_id(1);
     if (column >= f.columns || row >= f.rows)
@@ -265,9 +204,10 @@ __kernel void refine(__global const source_t *points, __global const source_t *o
     int2 best = own;
     LumaError error = luma_errors[place];
     // Without texture any vector is as good as another.
-    const bool is_plain = PLAIN * ((__global const LumaBlock *)(told + blocks_told))[number].structure <= noise[number].luma;
+    const LumaBlock block = luma_blocks[number];
+    const bool is_plain = PLAIN * block.structure <= noise[number].luma;
     if ((noise[number].luma != 0 || noise[number].chroma != 0) && error.sum != 0 && !is_plain) {
-        const bool flickers = is_of_other_light((__global const uint *)told, f, c.reference);
+        const bool flickers = is_of_other_light(of_other_light, f, c.reference);
         for (int side = 0; side < 4; ++side) {
             // Above, on the left, on the right and below.
             const int2 step = (int2)(side == 1 ? -1 : side == 2 ? 1 : 0, side == 0 ? -1 : side == 3 ? 1 : 0);
@@ -277,7 +217,7 @@ __kernel void refine(__global const source_t *points, __global const source_t *o
             const int2 vector = found_vector(found, f, c.reference, beside);
             if (vector.x == own.x && vector.y == own.y)
                 continue;
-            const LumaError of_other = luma_error(points, other, f, plane, (int2)(column, row), sums[number], vector);
+            const LumaError of_other = luma_error(points, other, f, plane, (int2)(column, row), block.sum, vector);
             if (difference_of(of_other, flickers) < difference_of(error, flickers)) {
                 error = of_other;
                 best = vector;
@@ -536,8 +476,8 @@ static inline int sample_at_pixel(__global const uchar *planes, PlanesShape plan
 }
 
 // Measures the blocks of all `count` planes of chroma.
-__kernel void measure_chroma(__global const uchar *planes, FrameShape f, PlanesShape plane, int count, __global uchar *told,
-                             int blocks_told)
+__kernel void measure_chroma(__global const uchar *planes, FrameShape f, PlanesShape plane, int count,
+                             __global ChromaBlock *chroma_blocks)
 {
     const int column = (int)get_global_id(0), row = (int)get_global_id(1);
     if (column >= f.columns || row >= f.rows)
@@ -572,20 +512,20 @@ __kernel void measure_chroma(__global const uchar *planes, FrameShape f, PlanesS
         block.down += down;
         block.both += both;
     }
-    ((__global ChromaBlock *)(told + blocks_told))[row * f.columns + column] = block;
+    chroma_blocks[row * f.columns + column] = block;
 }
 
 // Compares the blocks of all planes of chroma with another frame; those with noise alone, if that is known.
 __kernel void compare_chroma(__global const uchar *planes, __global const uchar *other, FrameShape f, PlanesShape plane,
                              Comparison c, __global const int2 *found, __global const int2 *vectors,
-                             __global const BlockNoise *noise, __global ChromaError *chroma_errors, __global uchar *told)
+                             __global const BlockNoise *noise, __global ChromaError *chroma_errors)
 {
     const int column = (int)get_global_id(0), row = (int)get_global_id(1);
     if (column >= f.columns || row >= f.rows)
         return;
     const int number = row * f.columns + column;
     const ulong place = number_of(f, c.reference, number);
-    if (c.is_refined ? noise[number].chroma == 0 : number % c.asked != 0)
+    if (c.is_refined ? noise[number].chroma == 0 : number % c.step != 0)
         return;
     const int2 vector =
         c.is_refined ? vectors[place] : found_vector(found, f, c.reference, (int2)(column, row) >> f.halvings);
@@ -611,10 +551,7 @@ __kernel void compare_chroma(__global const uchar *planes, __global const uchar 
     error.gain = (ushort)(across * down / 16);
     error.right = (uchar)right;
     error.below = (uchar)below;
-    if (c.is_refined)
-        chroma_errors[place] = error;
-    else
-        ((__global ChromaError *)(told + c.told))[number / c.asked] = error;
+    chroma_errors[place] = error;
 }
 
 // Writes plane number get_global_id(2) of those of chroma. An item makes a row of a block.

@@ -42,8 +42,7 @@ pub struct DenoisedStream {
     pub loaded: usize,
 }
 
-/// Opens a denoiser of the frames of `stream`, on the device that [`open_maker`] would open; it has `threads` threads of the
-/// host.
+/// Opens a denoiser of the frames of `stream`, on the device that [`open_maker`] would open, with so many threads.
 ///
 /// # Errors
 /// As [`open_maker`].
@@ -55,7 +54,7 @@ pub fn open_denoiser(
     stream: &DenoisedStream,
     threads: usize,
 ) -> Result<OpenedDenoiser, SetupError> {
-    let (denoiser, fallback) = open_beside(device, |device| denoiser_on(device, stream, threads))?;
+    let (denoiser, fallback) = open_beside(device, |device| denoiser_on(device, stream))?;
     match denoiser {
         Some(denoiser) => Ok((denoiser, fallback)),
         None => Ok((native_denoiser(stream, threads, None)?, fallback)),
@@ -104,13 +103,9 @@ fn maker_on(
 }
 
 #[cfg(feature = "opencl")]
-fn denoiser_on(
-    device: &OpenClDevice,
-    stream: &DenoisedStream,
-    threads: usize,
-) -> Result<Box<dyn FrameDenoiser>, SetupError> {
+fn denoiser_on(device: &OpenClDevice, stream: &DenoisedStream) -> Result<Box<dyn FrameDenoiser>, SetupError> {
     let DenoisedStream { format, references, loaded } = stream;
-    Ok(Box::new(OpenClDenoiser::new(device, format, *references, *loaded, threads)?))
+    Ok(Box::new(OpenClDenoiser::new(device, format, *references, *loaded)?))
 }
 
 /// Without OpenCL here, other packages of a build may have it.
@@ -120,7 +115,7 @@ fn maker_on(_: &OpenClDevice, _: &FrameFormat, _: FrameQuality) -> Result<Box<dy
 }
 
 #[cfg(not(feature = "opencl"))]
-fn denoiser_on(_: &OpenClDevice, _: &DenoisedStream, _: usize) -> Result<Box<dyn FrameDenoiser>, SetupError> {
+fn denoiser_on(_: &OpenClDevice, _: &DenoisedStream) -> Result<Box<dyn FrameDenoiser>, SetupError> {
     Err(without_opencl())
 }
 

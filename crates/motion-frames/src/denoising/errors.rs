@@ -28,7 +28,7 @@ impl<T: Copy + Default + Send + Sync> Errors<T> {
 
     /// Those of predictions from one of the other frames.
     pub fn of_reference(&self, reference: usize) -> ReferenceErrors<'_, T> {
-        ReferenceErrors { errors: &self.errors, first: reference, step: self.references, halvings: 0 }
+        ReferenceErrors { errors: &self.errors, first: reference, step: self.references }
     }
 
     /// Those of rows of so many blocks.
@@ -40,25 +40,17 @@ impl<T: Copy + Default + Send + Sync> Errors<T> {
 
 /// The errors of the predictions of all blocks from one frame.
 #[derive(Clone, Copy)]
-pub(crate) struct ReferenceErrors<'a, T> {
+pub(super) struct ReferenceErrors<'a, T> {
     errors: &'a [T],
     first: usize,
     /// From the error of one block to that of the next.
     step: usize,
-    /// Only blocks whose numbers are multiples of `2^halvings` have one.
-    halvings: u32,
 }
 
 impl<'a, T> ReferenceErrors<'a, T> {
-    /// The errors of every `2^halvings`th block, beside each other.
-    #[cfg(feature = "opencl")]
-    pub fn of_asked(errors: &'a [T], halvings: u32) -> Self {
-        Self { errors, first: 0, step: 1, halvings }
-    }
-
     #[inline(always)]
     pub fn of(self, block: usize) -> &'a T {
-        &self.errors[(block >> self.halvings) * self.step + self.first]
+        &self.errors[block * self.step + self.first]
     }
 }
 

@@ -1,14 +1,35 @@
-//! What `kernels/denoising.cl` shares with the CPU.
+//! What the kernels that take the noise out of frames share with the CPU.
 
-use super::limits::{LIGHT, PLAIN};
+use super::limits::{
+    BARS, CLIPPED, EVEN, FALL, FOUND, LEAST, LEAST_OF_AREA, LEAST_OF_SHADE, LEFT, LIGHT, LITTLE, LOSS, LOST,
+    LOST_OF_SCENE, MORE_LOST, MORE_NOISE, MORE_TEXTURE, MOST_OF_AREA, MOST_OF_SHADE, MOST_SAMPLED, PLAIN,
+    REPEATS, RISE, SHADES, TEXTURE, TRUST, WHITE,
+};
 use super::rules::{MOST_REFERENCES, NOISE_GAINS};
 use super::spatial::{LEAST_KEPT, PER_SLOPE};
 
+macro_rules! lines {
+    ($($name:ident)+) => { [$(format!("#define {} {}\n", stringify!($name), $name)),+].concat() };
+}
+
+fn list(name: &str, numbers: &[impl ToString]) -> String {
+    let numbers: Vec<_> = numbers.iter().map(ToString::to_string).collect();
+    format!("#define {name} {}\n", numbers.join(", "))
+}
+
 /// Definitions of the constants of `kernels/denoising.cl`.
 pub(crate) fn constants_for_kernels() -> String {
-    let gains = NOISE_GAINS.as_flattened().iter().map(u16::to_string).collect::<Vec<_>>().join(", ");
-    format!(
-        "#define MOST_REFERENCES {MOST_REFERENCES}\n#define LIGHT {LIGHT}\n#define PLAIN {PLAIN}\n\
-         #define LEAST_KEPT {LEAST_KEPT}\n#define PER_SLOPE {PER_SLOPE}\n#define NOISE_GAINS {gains}\n"
-    )
+    lines!(MOST_REFERENCES LIGHT PLAIN LEAST_KEPT PER_SLOPE)
+        + &list("NOISE_GAINS", NOISE_GAINS.as_flattened())
+}
+
+/// Those of `kernels/noise.cl`.
+pub(crate) fn noise_constants_for_kernels() -> String {
+    let [white, variation] = WHITE;
+    let numbers = lines!(
+        BARS EVEN FALL FOUND LEAST LEAST_OF_AREA LEAST_OF_SHADE LITTLE LOSS LOST LOST_OF_SCENE MORE_LOST MORE_NOISE
+        MORE_TEXTURE MOST_OF_AREA MOST_OF_SHADE MOST_SAMPLED REPEATS RISE SHADES TEXTURE TRUST
+    );
+    let parts = format!("#define WHITE_PART {white}\n#define WHITE_OF {variation}\n");
+    numbers + &parts + &list("CLIPPED", &CLIPPED) + &list("LEFT", &LEFT)
 }

@@ -3,7 +3,7 @@
 use super::rules::SAMPLES;
 
 /// Brightness is divided into as many shades, each with its own noise.
-pub(super) const SHADES: usize = 8;
+pub(crate) const SHADES: usize = 8;
 
 /// The place of all shades together, behind them.
 pub(super) const ALL: usize = SHADES;
@@ -13,6 +13,9 @@ pub(super) type ShadeNoise = [Option<u64>; SHADES + 1];
 
 /// The blocks of an area on each axis, or a few more.
 pub(super) const AREA: usize = 8;
+
+/// The most blocks of an area.
+pub(super) const MOST_OF_AREA: usize = (2 * AREA - 1) * (2 * AREA - 1);
 
 /// A frame of more blocks is estimated from every second one.
 pub(super) const MOST_ASKED: usize = 1 << 13;

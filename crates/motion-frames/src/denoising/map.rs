@@ -1,6 +1,6 @@
 //! The noise of a stream: how much there is where, and at which brightness.
 
-use bytemuck::NoUninit;
+use bytemuck::{Pod, Zeroable};
 use rayon::prelude::*;
 
 use super::areas::Areas;
@@ -25,7 +25,7 @@ fn is_coding([luma, chroma]: [u64; 2], depth: u32) -> bool {
 }
 
 /// The noise of a block of 8 x 8 luma samples: 64 times its variance.
-#[derive(Clone, Copy, Debug, Default, NoUninit, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable, PartialEq, Eq)]
 #[repr(C)]
 pub struct BlockNoise {
     /// That of luma.
@@ -275,6 +275,25 @@ pub(crate) struct NoiseHistory {
 
 #[cfg(feature = "opencl")]
 impl NoiseMap {
+    /// Areas of a row, and rows.
+    pub(crate) fn areas(&self) -> (usize, usize) {
+        self.areas.count
+    }
+
+    /// Sets the noise of a frame that a device has measured, block by block. `state` is what the noise of the next frame follows, as
+    /// `kernels/noise.cl` writes it; `None` if the noise is known.
+    pub(crate) fn set_measured(&mut self, blocks: &[BlockNoise], state: Option<&[u64]>) {
+        self.blocks.copy_from_slice(blocks);
+        let Some((lost, of_areas)) = state.and_then(<[u64]>::split_first_chunk::<2>) else {
+            return self.restart();
+        };
+        self.lost = lost.map(|lost| lost as usize);
+        let areas = self.luma.areas.iter_mut().chain(&mut self.chroma.areas);
+        for (area, found) in areas.zip(of_areas.as_chunks::<{ SHADES + 1 }>().0) {
+            *area = found.map(|noise| (noise != u64::MAX).then_some(noise));
+        }
+    }
+
     /// Writes down what the noise of the next frame follows.
     pub(crate) fn note(&self, history: &mut NoiseHistory) {
         for (noted, followed) in history.areas.iter_mut().zip([&self.luma, &self.chroma]) {

@@ -29,21 +29,21 @@ mod told;
 mod weights;
 
 pub use denoiser::Denoiser;
-#[cfg(feature = "opencl")]
-pub(crate) use errors::ReferenceErrors;
 pub use frame_denoiser::{DenoisingError, FrameDenoiser, LoadedFrame, ReferenceFrame};
 #[cfg(feature = "opencl")]
-pub(crate) use kernel_constants::constants_for_kernels;
-pub use map::{BlockNoise, NoiseMap};
+pub(crate) use kernel_constants::{constants_for_kernels, noise_constants_for_kernels};
 #[cfg(feature = "opencl")]
-pub(crate) use map::{Evidence, NoiseHistory, NoiseMemory};
+pub(crate) use limits::SHADES;
+#[cfg(feature = "opencl")]
+pub(crate) use map::NoiseHistory;
+pub use map::{BlockNoise, NoiseMap};
 #[cfg(feature = "opencl")]
 pub(crate) use mean::Average;
 #[cfg(feature = "opencl")]
-pub(crate) use noise::{ChromaBlock, ChromaError, LumaBlock, LumaError, flickers};
+pub(crate) use noise::{ChromaBlock, ChromaError, LumaBlock, LumaError};
 pub use reference::{LumaSlot, Reference};
 pub use rules::{MOST_REFERENCES, NoiseLevel, NoiseLevelError, Strength, search_parameters};
 #[cfg(feature = "opencl")]
 pub(crate) use rules::{checked_halvings, quarters};
 #[cfg(feature = "opencl")]
-pub(crate) use told::are_halved;
+pub(crate) use told::step_of_asked;

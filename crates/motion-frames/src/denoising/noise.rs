@@ -2,10 +2,9 @@
 
 use super::limits::{CLIPPED, EVEN, FOUND, LEAST, LEFT, LIGHT, LOSS, MORE_TEXTURE, PLAIN, TEXTURE};
 use super::rules::SAMPLES;
-use bytemuck::AnyBitPattern;
 
 /// What the samples of luma are in a block.
-#[derive(AnyBitPattern, Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub(crate) struct LumaBlock {
     samples: u32,
@@ -17,7 +16,7 @@ pub(crate) struct LumaBlock {
 }
 
 /// What the samples of all planes of chroma are in a block.
-#[derive(AnyBitPattern, Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub(crate) struct ChromaBlock {
     pub samples: u64,
@@ -28,7 +27,7 @@ pub(crate) struct ChromaBlock {
 
 /// Sums over the samples of a block, of products of their second differences: those along rows, along columns, and of
 /// both. Linear interpolation loses these.
-#[derive(AnyBitPattern, Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub(crate) struct Bends {
     pub along: u64,
@@ -149,7 +148,7 @@ pub(super) fn least_noise(depth: u32) -> u64 {
 }
 
 /// The difference of a block of luma and its prediction.
-#[derive(AnyBitPattern, Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub(crate) struct LumaError {
     /// The sum of squared differences.
@@ -201,7 +200,7 @@ impl LumaError {
 }
 
 /// The difference of a block of chroma and its prediction.
-#[derive(AnyBitPattern, Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub(crate) struct ChromaError {
     /// The sum of squared differences.

@@ -81,7 +81,7 @@ impl NoiseLevel {
     }
 
     /// The noise of 64 samples of `depth` bits, if it is known.
-    pub(super) fn of_samples(self, depth: u32) -> Option<u64> {
+    pub(crate) fn of_samples(self, depth: u32) -> Option<u64> {
         self.0.map(|square| (u64::from(square) * SAMPLES / 256) << (2 * (depth - 8)))
     }
 }

@@ -5,8 +5,8 @@ use rayon::prelude::*;
 use super::areas::Areas;
 use super::errors::ReferenceErrors;
 use super::limits::{
-    ALL, AREA, BARS, LEAST_OF_AREA, LEAST_OF_SHADE, LITTLE, LOST, MOST_ASKED, MOST_OF_SHADE, MOST_SAMPLED,
-    REPEATS, SHADES, ShadeNoise, TRUST, WHITE,
+    ALL, BARS, LEAST_OF_AREA, LEAST_OF_SHADE, LITTLE, LOST, MOST_ASKED, MOST_OF_AREA, MOST_OF_SHADE,
+    MOST_SAMPLED, REPEATS, SHADES, ShadeNoise, TRUST, WHITE,
 };
 use super::noise::{
     LowerQuartile, LumaBlock, LumaError, are_alike, are_even, are_of_one_kind, noise_of, per_sample,
@@ -19,16 +19,13 @@ use motion_base::memory;
 const TOGETHER: usize = 1024;
 const AREAS_TOGETHER: usize = 32;
 
-/// Whether every second one of so many blocks is asked, as they are enough.
-pub(crate) fn are_halved(blocks: usize) -> bool {
-    blocks > MOST_ASKED
+/// Each block is asked, of so many, whose number is a multiple of this: where every second one is enough, 2.
+pub(crate) fn step_of_asked(blocks: usize) -> usize {
+    if blocks > MOST_ASKED { 2 } else { 1 }
 }
 
 /// What blocks tell, by shade, and all of it.
 type Sorted = [Vec<u64>; SHADES + 1];
-
-/// The most blocks of an area.
-const MOST_OF_AREA: usize = (2 * AREA - 1) * (2 * AREA - 1);
 
 /// What the blocks of an area tell, and their shades.
 struct AreaTold {
@@ -67,8 +64,8 @@ impl AreaTold {
 pub(super) struct Told {
     /// For each block that is asked the noise that it tells.
     blocks: Vec<Option<u64>>,
-    /// Whether every second block is asked, or all.
-    are_halved: bool,
+    /// From one block that is asked to the next.
+    step: usize,
     pub frame: ShadeNoise,
     /// How much `frame` counts, of [`TRUST`].
     pub trust: u64,
@@ -193,21 +190,16 @@ impl Told {
 
     /// Sets what blocks tell, of so many.
     pub fn by_blocks(&mut self, count: usize, tell: impl Fn(usize) -> Option<u64> + Sync) {
-        self.are_halved = are_halved(count);
-        let step = self.step();
+        self.step = step_of_asked(count);
+        let step = self.step;
         self.blocks.resize(count.div_ceil(step), None);
         let blocks = self.blocks.par_iter_mut().enumerate().with_min_len(TOGETHER);
         blocks.for_each(|(number, told)| *told = tell(number * step));
     }
 
-    /// From one block that is asked to the next.
-    fn step(&self) -> usize {
-        if self.are_halved { 2 } else { 1 }
-    }
-
     /// The blocks that are asked, and what they tell.
     fn asked(&self) -> impl Iterator<Item = (usize, Option<u64>)> + Clone {
-        (0..).step_by(self.step()).zip(self.blocks.iter().copied())
+        (0..).step_by(self.step).zip(self.blocks.iter().copied())
     }
 
     /// Some of them, spread evenly, which tell of the frame as a whole.
@@ -217,7 +209,7 @@ impl Told {
 
     /// What a block tells, or the one before it if that is asked in its place.
     pub fn of(&self, block: usize) -> Option<u64> {
-        self.blocks[block >> u32::from(self.are_halved)]
+        self.blocks[block >> self.step.trailing_zeros()]
     }
 
     /// What a quarter of the blocks tells at most of those whose texture was found, if there are enough.
@@ -309,7 +301,7 @@ impl Told {
         in_parts.for_each_init(
             || AreaTold::NOTHING,
             |told, (area, shades)| {
-                let asked = areas.blocks(area, this.step());
+                let asked = areas.blocks(area, this.step);
                 let telling =
                     asked.filter_map(|block| Some((block, this.of(block).filter(|noise| *noise > 0)?)));
                 told.fill(telling.clone().map(|(block, noise)| (shade(block), noise)));

@@ -1,18 +1,18 @@
 //! Frames without noise, made on an OpenCL device: each frame is uploaded once, and only what is made is downloaded. The host
-//! estimates the noise of what the device tells of blocks.
+//! is told the noise of the blocks, and whether there is any.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::denoising::{BESIDE, DenoisingKernels, FrameOnDevice};
-use super::follower::{Beside, NoiseFollower};
+use super::denoising::{DenoisingKernels, FrameOnDevice};
 use super::layout::InterpolationLayout;
+use super::noise::{BESIDE, Beside, NoiseKernels};
 use super::search_frames::DeviceSearchFrames;
 use super::staging::StagedBlock;
 use crate::compensation::PlaneMut;
 use crate::denoising::{
-    BlockNoise, DenoisingError, FrameDenoiser, LoadedFrame, LumaSlot, MOST_REFERENCES, NoiseLevel, NoiseMap,
-    ReferenceFrame, Strength, checked_halvings, quarters,
+    BlockNoise, DenoisingError, FrameDenoiser, LoadedFrame, LumaSlot, MOST_REFERENCES, NoiseHistory,
+    NoiseLevel, NoiseMap, ReferenceFrame, Strength, checked_halvings, quarters,
 };
 use crate::interpolation::FrameFormat;
 use motion_base::pace::{PATIENCE, Pace};
@@ -40,7 +40,10 @@ pub struct OpenClDenoiser {
     format: FrameFormat,
     layout: Arc<InterpolationLayout>,
     references: usize,
-    follower: NoiseFollower,
+    /// The noise of the last frame that was measured, and what that of the frame begun last follows.
+    noise: NoiseMap,
+    history: NoiseHistory,
+    level: NoiseLevel,
     is_spatial: bool,
     /// The frame that the device measures while the host does other things.
     ahead: Option<Ahead>,
@@ -75,18 +78,21 @@ struct Ahead {
     /// The frames that it compares.
     references: Vec<(LumaSlot, isize)>,
     level: NoiseLevel,
+    /// Done when its noise is on the host.
+    told: Event,
 }
 
 /// What was made in the context.
 struct DenoiserObjects {
     kernels: DenoisingKernels,
+    noise: NoiseKernels,
     frames: Vec<LoadedOnDevice>,
     /// From which frames are uploaded in turn.
     staging: Vec<StagedBlock>,
     found: StagedBlock,
-    noise: StagedBlock,
-    /// Where the host reads what the device tells, and whether frames differ.
-    told: Arc<PinnedBlock>,
+    /// Where the host reads the noise of blocks, that of areas, and whether frames differ.
+    noise_of_blocks: PinnedBlock,
+    noise_of_areas: PinnedBlock,
     differs: PinnedBlock,
     /// The frame that is made, and where it arrives on the host.
     made: Buffer,
@@ -118,7 +124,7 @@ impl Drop for OpenClDenoiser {
 
 impl OpenClDenoiser {
     /// Opens `device` for frames of `format`, each to be averaged with at most `references` of the `loaded` frames that were
-    /// loaded last. The host estimates the noise in so many `threads`, 0 for one a core.
+    /// loaded last.
     ///
     /// # Errors
     /// [`SetupError`]: frames that are too large, too little memory, kernels that do not build, what the device does not
@@ -131,13 +137,11 @@ impl OpenClDenoiser {
         format: &FrameFormat,
         references: usize,
         loaded: usize,
-        threads: usize,
     ) -> Result<Self, SetupError> {
         assert!(references <= MOST_REFERENCES && loaded > 0, "{references} of {loaded} frames");
         let halvings = checked_halvings(format, &device.name)?;
         let layout = Arc::new(InterpolationLayout::with_halvings(format, halvings));
-        let open =
-            |context: &_| Self::with_context(context, device, format, (references, loaded, threads), &layout);
+        let open = |context: &_| Self::with_context(context, device, format, (references, loaded), &layout);
         let (mut opened, launching) = device.open(None, open)?;
         opened.launching = Some(launching);
         Ok(opened)
@@ -148,7 +152,7 @@ impl OpenClDenoiser {
         context: &Arc<Context>,
         device: &OpenClDevice,
         format: &FrameFormat,
-        (references, loaded, threads): (usize, usize, usize),
+        (references, loaded): (usize, usize),
         layout: &Arc<InterpolationLayout>,
     ) -> Result<Self, SetupError> {
         let queue = || -> Result<Arc<Queue>, SetupError> {
@@ -163,13 +167,16 @@ impl OpenClDenoiser {
             let device = FrameOnDevice::new(context, device, format, layout)?;
             Ok::<_, SetupError>(LoadedOnDevice { device, loaded: None, used: None, is_of_device: false })
         };
+        let noise = NoiseMap::new(format.size, format.samples.depth())?;
+        let noise_kernels = NoiseKernels::new(context, device, format, &noise, layout.clone())?;
         let found_bytes = size_of::<[i32; 2]>() * layout.found.blocks() * references.max(1);
         let objects = DenoiserObjects {
             frames: (0..loaded).map(frame).collect::<Result<_, _>>()?,
             staging: (0..UPLOADS).map(|_| staged(layout.bytes)).collect::<Result<_, _>>()?,
             found: staged(found_bytes)?,
-            noise: staged(size_of::<BlockNoise>() * layout.grid.blocks())?,
-            told: Arc::new(host(kernels.told_layout.bytes())?),
+            noise_of_blocks: host(size_of::<BlockNoise>() * layout.grid.blocks())?,
+            noise_of_areas: host(noise_kernels.state().1)?,
+            noise: noise_kernels,
             differs: host(size_of::<u32>())?,
             made: device.buffer(context, "a frame without noise", layout.bytes)?,
             made_on_host: host(layout.bytes)?,
@@ -179,15 +186,15 @@ impl OpenClDenoiser {
             work,
             download,
         };
-        let told = (&objects.told, &objects.kernels.told_layout);
-        let follower = NoiseFollower::new(context, format, layout.grid.blocks(), told, threads)?;
         Ok(Self {
             name: device.name.clone(),
             launching: None,
             format: format.clone(),
             layout: layout.clone(),
             references,
-            follower,
+            noise,
+            history: NoiseHistory::default(),
+            level: NoiseLevel::MEASURED,
             is_spatial: true,
             ahead: None,
             next: 0,
@@ -323,15 +330,16 @@ impl OpenClDenoiser {
         planes.iter().map(|plane| self.context.plane_of(plane)).collect()
     }
 
-    /// Begins to measure the frame in slot `frame`, with `references`, and to follow its noise.
+    /// Begins to measure the frame in slot `frame`, with `references`, and to estimate its noise.
     fn begin_measure(
         &mut self,
         frame: LumaSlot,
         references: &[ReferenceFrame<'_>],
     ) -> Result<Ahead, DenoisingError> {
-        self.follower.note();
+        self.noise.note(&mut self.history);
         self.stage_vectors(references)?;
-        self.queue_measure(frame, references).map_err(|error| self.failed(error))
+        let queued = self.queue_measure(frame, references);
+        queued.map_err(|error| self.failed(error))
     }
 
     fn queue_measure(
@@ -339,33 +347,54 @@ impl OpenClDenoiser {
         frame: LumaSlot,
         references: &[ReferenceFrame<'_>],
     ) -> launcher::Result<Ahead> {
-        let (allowed, level) = (self.allowed(), self.follower.level());
-        let beside = beside(references);
+        let (beside, level) = (beside(references), self.level);
         let numbers: Vec<_> = beside.iter().map(|beside| beside.reference).collect();
         self.begin_upload(frame, references)?;
-        let DenoiserObjects { kernels, frames, told, work, download, .. } = &mut *self.objects;
+        let DenoiserObjects {
+            kernels, noise, frames, noise_of_blocks, noise_of_areas, work, download, ..
+        } = &mut *self.objects;
         let device = &frames[frame.0].device;
         let others: Vec<_> =
             references.iter().map(|reference| &frames[reference.frame.slot.0].device).collect();
         kernels.measure(work, device, &others, &numbers)?;
-        let measured = work.marker()?;
+        match level.of_samples(self.format.samples.depth()) {
+            Some(known) => {
+                noise.set_known(work, if beside.is_empty() { 0 } else { known }, kernels.measured())?;
+            }
+            None => noise.estimate(work, &beside, kernels.measured())?,
+        }
+        let estimated = work.marker()?;
         work.flush()?;
-        // SAFETY: the host's block has as many bytes. It lives as long as the device, which waits for its queues, and it is not
-        // read before the event is done.
-        let read = unsafe { download.begin_read(&kernels.told, told.target(), told.bytes(), &measured)? };
+        let (of_areas, bytes) = noise.state();
+        // SAFETY: the host's blocks have as many bytes. They live as long as the device, which waits for its queues, and they
+        // are not read before the last event is done.
+        let told = unsafe {
+            download.begin_read(of_areas, noise_of_areas.target(), bytes, &estimated)?;
+            download.begin_read(
+                &kernels.noise,
+                noise_of_blocks.target(),
+                noise_of_blocks.bytes(),
+                &estimated,
+            )?
+        };
         download.flush()?;
         kernels.measure_others(work, device, &others, 0, &numbers)?;
         work.flush()?;
-        self.follower.start(read, allowed, beside);
         let references =
             references.iter().map(|reference| (reference.frame.slot, reference.offset)).collect();
-        Ok(Ahead { frame, references, level })
+        Ok(Ahead { frame, references, level, told })
     }
 
-    /// Waits until the noise of the frame that `ahead` began to measure is followed, and queues its comparison with those of
+    /// Waits until the noise of the frame that `ahead` began to measure is estimated, and queues its comparison with those of
     /// `references` that have come since.
     fn finish_measure(&mut self, ahead: Ahead, references: &[ReferenceFrame<'_>]) -> launcher::Result<()> {
-        self.follower.finish()?;
+        self.context.watch().wait(&ahead.told, self.allowed())?;
+        let DenoiserObjects { noise_of_blocks, noise_of_areas, .. } = &*self.objects;
+        // SAFETY: the device has written them, and writes them again only for a frame that is begun later.
+        let (blocks, state) = unsafe { (noise_of_blocks.as_slice(), noise_of_areas.as_slice()) };
+        let is_measured = ahead.level == NoiseLevel::MEASURED;
+        let state = is_measured.then(|| bytemuck::cast_slice(state));
+        self.noise.set_measured(bytemuck::cast_slice(blocks), state);
         if references.len() > ahead.references.len() {
             self.begin_upload(ahead.frame, references)?;
             let numbers: Vec<_> = beside(references).iter().map(|beside| beside.reference).collect();
@@ -415,11 +444,11 @@ impl OpenClDenoiser {
         let ahead = self.ahead.take()?;
         let known = references.iter().map(|reference| (reference.frame.slot, reference.offset));
         let is_of_use = ahead.frame == frame
-            && ahead.level == self.follower.level()
+            && ahead.level == self.level
             && beside(references).iter().all(|beside| beside.reference < ahead.references.len())
             && known.take(ahead.references.len()).eq(ahead.references.iter().copied());
         if !is_of_use {
-            self.follower.go_back();
+            self.objects.noise.go_back();
         }
         is_of_use.then_some(ahead)
     }
@@ -427,7 +456,7 @@ impl OpenClDenoiser {
     /// Forgets what the device has begun to measure.
     fn discard_ahead(&mut self) {
         if self.ahead.take().is_some() {
-            self.follower.go_back();
+            self.objects.noise.go_back();
         }
     }
 
@@ -438,16 +467,8 @@ impl OpenClDenoiser {
         references: &[ReferenceFrame<'_>],
         strength: Strength,
     ) -> launcher::Result<()> {
-        let (allowed, watch) = (self.allowed(), self.context.watch());
-        let has_chroma = self.follower.noise().has_chroma();
-        let DenoiserObjects { kernels, frames, noise, made, work, .. } = &mut *self.objects;
-        noise.wait(watch, allowed)?;
-        // SAFETY: the device has read what was there before, and waits for its queues before it drops the memory.
-        unsafe {
-            let bytes = noise.bytes();
-            bytes.copy_from_slice(bytemuck::cast_slice(self.follower.noise().blocks()));
-            noise.begin_write(work, &kernels.noise, bytes.len())?;
-        }
+        let has_chroma = self.noise.has_chroma();
+        let DenoiserObjects { kernels, frames, made, work, .. } = &mut *self.objects;
         let others: Vec<_> =
             references.iter().map(|reference| &frames[reference.frame.slot.0].device).collect();
         let device = &frames[frame.0].device;
@@ -484,13 +505,12 @@ impl OpenClDenoiser {
         self.begin_read()?;
         let Some(read) = &self.measured.read else { return Ok(false) };
         self.context.watch().wait(read, self.allowed())?;
-        self.objects.noise.read.iter().try_for_each(Event::check)?;
         Ok(true)
     }
 
     /// Copies the frame that is made to `planes`.
     fn copy_out(&self, made: &Event, planes: &[DevicePlane]) -> launcher::Result<()> {
-        let DenoiserObjects { made: device, noise, work, .. } = &*self.objects;
+        let DenoiserObjects { made: device, work, .. } = &*self.objects;
         let mut copied = made.clone();
         for (place, plane) in self.layout.planes.iter().zip(planes) {
             let rows = place.rows(self.format.samples.bytes());
@@ -498,8 +518,7 @@ impl OpenClDenoiser {
             copied = unsafe { work.begin_copy_out_rows(device, rows, plane)? };
         }
         work.flush()?;
-        self.context.watch().wait(&copied, self.allowed())?;
-        noise.read.iter().try_for_each(Event::check)
+        self.context.watch().wait(&copied, self.allowed())
     }
 }
 
@@ -565,13 +584,14 @@ impl FrameDenoiser for OpenClDenoiser {
     }
 
     fn restart(&mut self) {
-        self.ahead = None;
-        self.follower.restart();
+        self.discard_ahead();
+        self.noise.restart();
+        self.objects.noise.restart();
         self.copied = None;
     }
 
     fn set_noise_level(&mut self, level: NoiseLevel) {
-        self.follower.set_level(level);
+        self.level = level;
     }
 
     fn set_spatial(&mut self, is_spatial: bool) {
@@ -613,11 +633,11 @@ impl FrameDenoiser for OpenClDenoiser {
         if !was_begun && std::mem::replace(&mut self.has_measured, true) {
             self.pace.count(1.0, begun.elapsed());
         }
-        if !references.is_empty() && !self.follower.noise().is_none() && !strength.is_none() {
+        if !references.is_empty() && !self.noise.is_none() && !strength.is_none() {
             let begun = self.begin_average(frame.slot, references, strength);
             begun.map_err(|error| self.failed(error))?;
         }
-        Ok(self.follower.noise())
+        Ok(&self.noise)
     }
 
     fn write_plane(
@@ -656,9 +676,9 @@ impl FrameDenoiser for OpenClDenoiser {
     fn noise_to_go_on(&mut self, is_measured_again: bool) -> Option<NoiseMap> {
         self.discard_ahead();
         if is_measured_again {
-            self.follower.go_back();
+            self.noise.go_back(&self.history);
         }
-        Some(self.follower.noise().clone())
+        Some(self.noise.clone())
     }
 }
 
@@ -700,7 +720,7 @@ mod tests {
                     };
                     (0..format.samplings.len()).map(plane).collect()
                 };
-                let mut denoiser = OpenClDenoiser::new(&device, &format, 1, 3, 1).unwrap();
+                let mut denoiser = OpenClDenoiser::new(&device, &format, 1, 3).unwrap();
                 // What is behind the rows is another in each slot.
                 for (slot, fill) in [1, 2].into_iter().enumerate() {
                     let DenoiserObjects { frames, work, .. } = &*denoiser.objects;

@@ -1,7 +1,6 @@
 //! The kernels that take the noise out of frames (`kernels/denoising.cl`), their buffers and their launches.
 
 use std::mem::size_of;
-use std::ops::Range;
 use std::sync::Arc;
 
 use bytemuck::{Pod, Zeroable};
@@ -11,8 +10,7 @@ use super::kernel_file::KernelFile;
 use super::layout::{InterpolationLayout, PlanesShape};
 use crate::compensation::Sampling;
 use crate::denoising::{
-    Average, BlockNoise, ChromaBlock, ChromaError, LumaBlock, LumaError, MOST_REFERENCES, ReferenceErrors,
-    are_halved,
+    Average, BlockNoise, ChromaBlock, ChromaError, LumaBlock, LumaError, MOST_REFERENCES, step_of_asked,
 };
 use crate::interpolation::{BLOCK, FrameFormat, block_of};
 use motion_base::SetupError;
@@ -27,16 +25,12 @@ const NAME: &str = "denoising";
 /// Bytes of `RowMoments` in `denoising.cl`.
 const ROW_MOMENTS: usize = 16;
 
-/// The frames beside a frame, which tell its noise.
-pub(super) const BESIDE: usize = 2;
-
 /// Field for field `Comparison` in `denoising.cl`.
 #[derive(Clone, Copy, Default, Pod, Zeroable)]
 #[repr(C)]
 struct FrameComparison {
     reference: i32,
-    asked: i32,
-    told: i32,
+    step: i32,
     is_refined: i32,
     planes: i32,
 }
@@ -64,76 +58,14 @@ impl FrameOnDevice {
     }
 }
 
-/// What the device tells the host of a frame: where each part is, in bytes. The number of blocks that another frame is brighter or
-/// darker in comes first, for each other frame.
-pub(super) struct ToldLayout {
-    luma: Range<usize>,
-    /// For each frame beside it.
-    luma_errors: [Range<usize>; BESIDE],
-    /// Empty without chroma, as are its errors.
-    chroma: Range<usize>,
-    chroma_errors: [Range<usize>; BESIDE],
-    /// The errors are those of every `2^halvings`th block.
-    halvings: u32,
-}
-
-impl ToldLayout {
-    fn new(blocks: usize, has_chroma: bool) -> Self {
-        let halvings = u32::from(are_halved(blocks));
-        let asked = blocks.div_ceil(1 << halvings);
-        let mut end = size_of::<[u32; MOST_REFERENCES]>();
-        let mut part = |count: usize, bytes: usize| {
-            let start = end;
-            end += count * bytes;
-            start..end
-        };
-        let chroma = |count: usize| if has_chroma { count } else { 0 };
-        Self {
-            luma: part(blocks, size_of::<LumaBlock>()),
-            luma_errors: std::array::from_fn(|_| part(asked, size_of::<LumaError>())),
-            chroma: part(chroma(blocks), size_of::<ChromaBlock>()),
-            chroma_errors: std::array::from_fn(|_| part(chroma(asked), size_of::<ChromaError>())),
-            halvings,
-        }
-    }
-
-    pub(super) fn bytes(&self) -> usize {
-        self.chroma_errors[BESIDE - 1].end
-    }
-}
-
-/// What the device has told of a frame.
-pub(super) struct DeviceTold<'a> {
-    pub(super) bytes: &'a [u8],
-    pub(super) layout: &'a ToldLayout,
-}
-
-impl<'a> DeviceTold<'a> {
-    /// In how many blocks each other frame is brighter or darker, as far as it has been compared.
-    pub(super) fn of_other_light(&self) -> &'a [u32] {
-        bytemuck::cast_slice(&self.bytes[..size_of::<[u32; MOST_REFERENCES]>()])
-    }
-
-    pub(super) fn luma(&self) -> &'a [LumaBlock] {
-        bytemuck::cast_slice(&self.bytes[self.layout.luma.clone()])
-    }
-
-    pub(super) fn chroma(&self) -> &'a [ChromaBlock] {
-        bytemuck::cast_slice(&self.bytes[self.layout.chroma.clone()])
-    }
-
-    /// The errors of the prediction from one of the frames beside it: of luma, and of chroma.
-    pub(super) fn errors(
-        &self,
-        beside: usize,
-    ) -> (ReferenceErrors<'a, LumaError>, ReferenceErrors<'a, ChromaError>) {
-        let ToldLayout { luma_errors, chroma_errors, halvings, .. } = self.layout;
-        let (luma, chroma) = (luma_errors[beside].clone(), chroma_errors[beside].clone());
-        (
-            ReferenceErrors::of_asked(bytemuck::cast_slice(&self.bytes[luma]), *halvings),
-            ReferenceErrors::of_asked(bytemuck::cast_slice(&self.bytes[chroma]), *halvings),
-        )
-    }
+/// What was measured of the blocks of a frame, and their noise.
+pub(super) struct MeasuredBuffers<'a> {
+    pub(super) luma_blocks: &'a Buffer,
+    pub(super) luma_errors: &'a Buffer,
+    pub(super) of_other_light: &'a Buffer,
+    pub(super) chroma_blocks: &'a Buffer,
+    pub(super) chroma_errors: &'a Buffer,
+    pub(super) noise: &'a Buffer,
 }
 
 /// The kernels of chroma.
@@ -145,6 +77,7 @@ struct ChromaKernels {
     plane: PlanesShape,
     planes: usize,
     sampling: Sampling,
+    blocks: Buffer,
     errors: Buffer,
     averages: Buffer,
 }
@@ -164,7 +97,9 @@ pub(super) struct DenoisingKernels {
     sample_bytes: usize,
     /// The number of the last comparison in which frames differed.
     pub(super) differs: Buffer,
-    sums: Buffer,
+    blocks: Buffer,
+    /// In how many blocks each other frame is brighter or darker.
+    of_other_light: Buffer,
     /// The vectors of the blocks of the search frame.
     pub(super) found: Buffer,
     vectors: Buffer,
@@ -174,8 +109,8 @@ pub(super) struct DenoisingKernels {
     moments: Buffer,
     /// The noise of the blocks.
     pub(super) noise: Buffer,
-    pub(super) told: Buffer,
-    pub(super) told_layout: Arc<ToldLayout>,
+    /// The noise is told by every so many blocks.
+    step: usize,
     layout: Arc<InterpolationLayout>,
 }
 
@@ -223,12 +158,12 @@ impl DenoisingKernels {
                 plane: layout.plane_shape(1, pixel),
                 planes: of_chroma.len(),
                 sampling,
+                blocks: buffer("the blocks of chroma", blocks, size_of::<ChromaBlock>())?,
                 errors: buffer("the errors of chroma", blocks * references, size_of::<ChromaError>())?,
                 averages: buffer("the weights of chroma", blocks, size_of::<Average>())?,
             })
         });
         let cells = (layout.grid.columns + 1) * (layout.grid.rows + 1);
-        let told_layout = Arc::new(ToldLayout::new(blocks, !of_chroma.is_empty()));
         Ok(Self {
             compare_frames: grouped(&luma, c"compare_frames")?,
             make_points: grouped(&luma, c"make_points")?,
@@ -242,7 +177,8 @@ impl DenoisingKernels {
             luma: layout.plane_shape(0, 1),
             sample_bytes: samples.bytes(),
             differs: buffer("a number", 1, size_of::<u32>())?,
-            sums: buffer("the sums of blocks", blocks, size_of::<u32>())?,
+            blocks: buffer("the blocks of luma", blocks, size_of::<LumaBlock>())?,
+            of_other_light: buffer("numbers", MOST_REFERENCES, size_of::<u32>())?,
             found: buffer(
                 "the vectors of the search",
                 layout.found.blocks() * references,
@@ -253,8 +189,7 @@ impl DenoisingKernels {
             averages: buffer("the weights of luma", blocks, size_of::<Average>())?,
             moments: buffer("sums of cells", cells * BLOCK, ROW_MOMENTS)?,
             noise: buffer("the noise of blocks", blocks, size_of::<BlockNoise>())?,
-            told: buffer("what blocks tell", told_layout.bytes(), 1)?,
-            told_layout,
+            step: step_of_asked(blocks),
             layout,
         })
     }
@@ -297,12 +232,12 @@ impl DenoisingKernels {
     }
 
     /// Blocks of a row, and rows.
-    fn blocks(&self) -> [usize; 3] {
+    fn items(&self) -> [usize; 3] {
         [self.layout.grid.columns, self.layout.grid.rows, 1]
     }
 
     /// Queues the measurement of the blocks of `frame`, and of their errors from those of `others` that are `beside` it, by their
-    /// numbers: what the host reads.
+    /// numbers: what tells the noise.
     pub(super) fn measure(
         &mut self,
         queue: &Queue,
@@ -310,15 +245,13 @@ impl DenoisingKernels {
         others: &[&FrameOnDevice],
         beside: &[usize],
     ) -> launcher::Result<()> {
-        let items = self.blocks();
-        let luma_told = self.told_layout.luma.start as i32;
+        let items = self.items();
         let args = [
             Arg::Buffer(&frame.points),
             self.layout.shape.arg(),
             Arg::Struct(bytemuck::bytes_of(&self.luma)),
-            Arg::Buffer(&self.sums),
-            Arg::Buffer(&self.told),
-            Arg::Int(luma_told),
+            Arg::Buffer(&self.blocks),
+            Arg::Buffer(&self.of_other_light),
         ];
         // SAFETY: items that are no blocks are left out; positions are limited to the points, and of each block the buffers
         // hold what is written.
@@ -329,20 +262,19 @@ impl DenoisingKernels {
                 self.layout.shape.arg(),
                 Arg::Struct(bytemuck::bytes_of(&chroma.plane)),
                 Arg::Int(chroma.planes as i32),
-                Arg::Buffer(&self.told),
-                Arg::Int(self.told_layout.chroma.start as i32),
+                Arg::Buffer(&chroma.blocks),
             ];
             // SAFETY: as above, with positions that are limited to the planes.
             unsafe { chroma.measure.launch(queue, &args, items)? };
         }
-        for (number, &reference) in beside.iter().enumerate() {
-            let asked = 1 << self.told_layout.halvings;
-            let [luma, chroma] = [&self.told_layout.luma_errors, &self.told_layout.chroma_errors]
-                .map(|errors| errors[number].start as i32);
-            let comparison =
-                FrameComparison { reference: reference as i32, asked, ..FrameComparison::default() };
-            self.compare_luma(queue, frame, others, FrameComparison { told: luma, ..comparison })?;
-            self.compare_chroma(queue, frame, others, FrameComparison { told: chroma, ..comparison })?;
+        for &reference in beside {
+            let comparison = FrameComparison {
+                reference: reference as i32,
+                step: self.step as i32,
+                ..FrameComparison::default()
+            };
+            self.compare_luma(queue, frame, others, comparison)?;
+            self.compare_chroma(queue, frame, others, comparison)?;
         }
         Ok(())
     }
@@ -370,17 +302,17 @@ impl DenoisingKernels {
         others: &[&FrameOnDevice],
         comparison: FrameComparison,
     ) -> launcher::Result<()> {
-        let items = self.blocks();
+        let items = self.items();
         let args = [
             Arg::Buffer(&frame.points),
             Arg::Buffer(&others[comparison.reference as usize].points),
             self.layout.shape.arg(),
             Arg::Struct(bytemuck::bytes_of(&self.luma)),
             Arg::Struct(bytemuck::bytes_of(&comparison)),
-            Arg::Buffer(&self.sums),
+            Arg::Buffer(&self.blocks),
             Arg::Buffer(&self.found),
             Arg::Buffer(&self.errors),
-            Arg::Buffer(&self.told),
+            Arg::Buffer(&self.of_other_light),
         ];
         // SAFETY: as in `measure`; of each other frame the buffers hold vectors and errors.
         unsafe { self.compare.launch(queue, &args, items) }
@@ -393,7 +325,7 @@ impl DenoisingKernels {
         others: &[&FrameOnDevice],
         comparison: FrameComparison,
     ) -> launcher::Result<()> {
-        let items = self.blocks();
+        let items = self.items();
         let Some(chroma) = &mut self.chroma else { return Ok(()) };
         let comparison = FrameComparison { planes: chroma.planes as i32, ..comparison };
         let args = [
@@ -406,13 +338,26 @@ impl DenoisingKernels {
             Arg::Buffer(&self.vectors),
             Arg::Buffer(&self.noise),
             Arg::Buffer(&chroma.errors),
-            Arg::Buffer(&self.told),
         ];
         // SAFETY: as in `compare_luma`.
         unsafe { chroma.compare.launch(queue, &args, items) }
     }
 
-    /// Queues the refinement of vectors and the weights, of what was measured and of the noise that was uploaded. Of that
+    /// What was measured of the blocks.
+    pub(super) fn measured(&self) -> MeasuredBuffers<'_> {
+        let chroma = self.chroma.as_ref();
+        MeasuredBuffers {
+            luma_blocks: &self.blocks,
+            luma_errors: &self.errors,
+            of_other_light: &self.of_other_light,
+            // Without chroma they are not read.
+            chroma_blocks: chroma.map_or(&self.blocks, |chroma| &chroma.blocks),
+            chroma_errors: chroma.map_or(&self.errors, |chroma| &chroma.errors),
+            noise: &self.noise,
+        }
+    }
+
+    /// Queues the refinement of vectors and the weights, of what was measured and of the noise. Of that
     /// `strength` 64ths are taken out, and what time leaves, too, if `is_spatial`. `has_chroma`: whether chroma has noise.
     pub(super) fn weigh(
         &mut self,
@@ -421,7 +366,7 @@ impl DenoisingKernels {
         others: &[&FrameOnDevice],
         (strength, is_spatial, has_chroma): (u32, bool, bool),
     ) -> launcher::Result<()> {
-        let items = self.blocks();
+        let items = self.items();
         for (reference, other) in others.iter().enumerate() {
             let comparison =
                 FrameComparison { reference: reference as i32, is_refined: 1, ..FrameComparison::default() };
@@ -431,11 +376,10 @@ impl DenoisingKernels {
                 self.layout.shape.arg(),
                 Arg::Struct(bytemuck::bytes_of(&self.luma)),
                 Arg::Struct(bytemuck::bytes_of(&comparison)),
-                Arg::Buffer(&self.sums),
+                Arg::Buffer(&self.blocks),
                 Arg::Buffer(&self.found),
                 Arg::Buffer(&self.errors),
-                Arg::Buffer(&self.told),
-                Arg::Int(self.told_layout.luma.start as i32),
+                Arg::Buffer(&self.of_other_light),
                 Arg::Buffer(&self.noise),
                 Arg::Buffer(&self.vectors),
             ];
@@ -463,7 +407,7 @@ impl DenoisingKernels {
             Arg::Int(others.len() as i32),
             Arg::Int(strength as i32),
             Arg::Int(is_spatial.into()),
-            Arg::Buffer(&self.told),
+            Arg::Buffer(&self.of_other_light),
             Arg::Buffer(&self.noise),
             Arg::Buffer(&self.errors),
             Arg::Buffer(errors),
@@ -493,7 +437,7 @@ impl DenoisingKernels {
             Arg::Int(others.len() as i32),
             Arg::Buffer(&self.vectors),
             Arg::Buffer(&self.errors),
-            Arg::Buffer(&self.told),
+            Arg::Buffer(&self.of_other_light),
             Arg::Buffer(&self.averages),
             Arg::Buffer(&self.moments),
             Arg::Buffer(made),

@@ -6,11 +6,12 @@ use crate::denoising;
 use crate::interpolation::rules;
 
 /// Files that others include.
-const INCLUDED: [(&str, &str); 5] = [
+const INCLUDED: [(&str, &str); 6] = [
     ("common.cl", include_str!("../../kernels/common.cl")),
     ("points.cl", include_str!("../../kernels/points.cl")),
     ("made_points.cl", include_str!("../../kernels/made_points.cl")),
     ("prediction.cl", include_str!("../../kernels/prediction.cl")),
+    ("denoised_blocks.cl", include_str!("../../kernels/denoised_blocks.cl")),
     ("hypotheses.cl", include_str!("../../kernels/hypotheses.cl")),
 ];
 
@@ -23,6 +24,7 @@ pub enum KernelFile {
     Mixing,
     SearchFrame,
     Denoising,
+    Noise,
 }
 
 impl KernelFile {
@@ -35,9 +37,15 @@ impl KernelFile {
             Self::Mixing => include_str!("../../kernels/mixing.cl"),
             Self::SearchFrame => include_str!("../../kernels/search_frame.cl"),
             Self::Denoising => include_str!("../../kernels/denoising.cl"),
+            Self::Noise => include_str!("../../kernels/noise.cl"),
+        };
+        let of_noise = match self {
+            Self::Noise => denoising::noise_constants_for_kernels(),
+            _ => String::new(),
         };
         rules::constants_for_kernels()
             + &denoising::constants_for_kernels()
+            + &of_noise
             + &program::with_included(text, &INCLUDED)
     }
 }

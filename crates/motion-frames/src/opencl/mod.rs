@@ -2,11 +2,11 @@
 
 mod denoiser;
 mod denoising;
-mod follower;
 mod groups;
 mod kernel_file;
 mod kernels;
 mod layout;
+mod noise;
 mod patches;
 mod projection;
 mod search_frames;

@@ -23,7 +23,7 @@ fn denoisers(
     let mut opened: Vec<(String, Box<dyn FrameDenoiser>)> =
         vec![("native".into(), Box::new(Denoiser::new(format, references, loaded, 2).unwrap()))];
     for device in all_devices() {
-        let denoiser = OpenClDenoiser::new(&device, format, references, loaded, 2).unwrap();
+        let denoiser = OpenClDenoiser::new(&device, format, references, loaded).unwrap();
         opened.push((device.name, Box::new(denoiser)));
     }
     opened
@@ -43,7 +43,7 @@ pub fn on_devices<'a>(
     frames: &'a [Vec<Frame>],
 ) -> Vec<StreamOnDevice<'a>> {
     let on_device = |device: OpenClDevice| {
-        let mut denoiser = OpenClDenoiser::new(&device, format, references, frames.len(), 2).unwrap();
+        let mut denoiser = OpenClDenoiser::new(&device, format, references, frames.len()).unwrap();
         let load = |planes: &'a Vec<Frame>| LoadedFrame { slot: denoiser.load(planes).unwrap().1, planes };
         let frames = frames.iter().map(load).collect();
         StreamOnDevice { name: device.name, denoiser, frames }

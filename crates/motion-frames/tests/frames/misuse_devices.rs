@@ -54,8 +54,7 @@ fn denoised_frames_on_devices() {
     let halved = Sampling { halved_x: true, halved_y: true, interleaved: false };
     let luma = Sampling::LUMA;
     for device in all_devices() {
-        let open =
-            |format: &_, references, loaded| OpenClDenoiser::new(&device, format, references, loaded, 1);
+        let open = |format: &_, references, loaded| OpenClDenoiser::new(&device, format, references, loaded);
         for wrong in [
             FrameFormat { size: (0, 12), ..format() },
             FrameFormat { size: (usize::MAX, usize::MAX), ..format() },

@@ -96,7 +96,7 @@ fn denoised_frames_are_exact() {
                 denoising::oracle::denoise(&mut oracle, &samplings, &views[0], &references, (strength, true))
                     .unwrap();
             let format = FrameFormat { size, samplings: samplings.clone(), samples: views[0][0].format() };
-            let mut denoiser = OpenClDenoiser::new(&device, &format, 2, 3, 1).unwrap();
+            let mut denoiser = OpenClDenoiser::new(&device, &format, 2, 3).unwrap();
             denoiser.set_noise_level(level);
             let loaded = frames
                 .each_ref()

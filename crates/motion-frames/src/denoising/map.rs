@@ -35,7 +35,7 @@ pub struct BlockNoise {
 }
 
 /// The errors of a frame's prediction from the frame before or after it.
-pub(crate) struct Evidence<'a> {
+pub(super) struct Evidence<'a> {
     /// Whether it is the frame before.
     pub is_previous: bool,
     /// Whether light flickers between them.
@@ -65,7 +65,7 @@ impl<'a> Evidence<'a> {
 
 /// Memory that is used for all frames: what luma and chroma tell in comparison with the frames before and after.
 #[derive(Default)]
-pub(crate) struct NoiseMemory {
+pub(super) struct NoiseMemory {
     luma: [Told; 2],
     chroma: [Told; 2],
 }
@@ -125,7 +125,7 @@ impl NoiseMap {
     }
 
     /// Sets whether the noise of the frames from now on is measured, or known.
-    pub(crate) fn set_level(&mut self, level: NoiseLevel) {
+    pub(super) fn set_level(&mut self, level: NoiseLevel) {
         self.level = level;
     }
 
@@ -194,7 +194,7 @@ impl NoiseMap {
 
     /// Follows the noise to a frame of the blocks `luma` and, of the same number or none, `chroma`. There are at most two
     /// frames of evidence.
-    pub(crate) fn follow(
+    pub(super) fn follow(
         &mut self,
         luma: &[LumaBlock],
         chroma: &[ChromaBlock],

@@ -229,7 +229,7 @@ impl ChromaError {
 }
 
 /// Whether light flickers: the brightness has changed in so many of the blocks, which is most of them.
-pub(crate) fn flickers(changed: usize, blocks: usize) -> bool {
+pub(super) fn flickers(changed: usize, blocks: usize) -> bool {
     2 * changed > blocks
 }
 

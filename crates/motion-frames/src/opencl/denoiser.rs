@@ -78,8 +78,8 @@ struct Ahead {
     /// The frames that it compares.
     references: Vec<(LumaSlot, isize)>,
     level: NoiseLevel,
-    /// Done when its noise is on the host.
-    told: Event,
+    /// Done when the noise of its areas, and that of its blocks, is on the host.
+    told: [Event; 2],
 }
 
 /// What was made in the context.
@@ -369,13 +369,11 @@ impl OpenClDenoiser {
         // SAFETY: the host's blocks have as many bytes. They live as long as the device, which waits for its queues, and they
         // are not read before the last event is done.
         let told = unsafe {
-            download.begin_read(of_areas, noise_of_areas.target(), bytes, &estimated)?;
-            download.begin_read(
-                &kernels.noise,
-                noise_of_blocks.target(),
-                noise_of_blocks.bytes(),
-                &estimated,
-            )?
+            let blocks = (noise_of_blocks.target(), noise_of_blocks.bytes());
+            [
+                download.begin_read(of_areas, noise_of_areas.target(), bytes, &estimated)?,
+                download.begin_read(&kernels.noise, blocks.0, blocks.1, &estimated)?,
+            ]
         };
         download.flush()?;
         kernels.measure_others(work, device, &others, 0, &numbers)?;
@@ -388,7 +386,7 @@ impl OpenClDenoiser {
     /// Waits until the noise of the frame that `ahead` began to measure is estimated, and queues its comparison with those of
     /// `references` that have come since.
     fn finish_measure(&mut self, ahead: Ahead, references: &[ReferenceFrame<'_>]) -> launcher::Result<()> {
-        self.context.watch().wait(&ahead.told, self.allowed())?;
+        ahead.told.iter().try_for_each(|told| self.context.watch().wait(told, self.allowed()))?;
         let DenoiserObjects { noise_of_blocks, noise_of_areas, .. } = &*self.objects;
         // SAFETY: the device has written them, and writes them again only for a frame that is begun later.
         let (blocks, state) = unsafe { (noise_of_blocks.as_slice(), noise_of_areas.as_slice()) };

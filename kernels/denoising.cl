@@ -187,7 +187,8 @@ __kernel void compare_luma(__global const source_t *points, __global const sourc
         atomic_inc(of_other_light + c.reference);
 }
 
-// Gives a block with noise the vector of a neighbour in the search frame that predicts it better.
+// Gives a block with noise the vector of a neighbour in the search frame that predicts it better, and then one a few quarter samples
+// beside that.
 __kernel void refine(__global const source_t *points, __global const source_t *other, FrameShape f, PlanesShape plane,
                      Comparison c, __global const LumaBlock *luma_blocks, __global const int2 *found,
                      __global LumaError *luma_errors, __global const uint *of_other_light, __global const BlockNoise *noise,
@@ -208,17 +209,30 @@ __kernel void refine(__global const source_t *points, __global const source_t *o
     const bool is_plain = PLAIN * block.structure <= noise[number].luma;
     if ((noise[number].luma != 0 || noise[number].chroma != 0) && error.sum != 0 && !is_plain) {
         const bool flickers = is_of_other_light(of_other_light, f, c.reference);
-        for (int side = 0; side < 4; ++side) {
-            // Above, on the left, on the right and below.
-            const int2 step = (int2)(side == 1 ? -1 : side == 2 ? 1 : 0, side == 0 ? -1 : side == 3 ? 1 : 0);
-            const int2 beside = searched + step;
-            if (beside.x < 0 || beside.y < 0 || beside.x > last.x || beside.y > last.y)
-                continue;
-            const int2 vector = found_vector(found, f, c.reference, beside);
-            if (vector.x == own.x && vector.y == own.y)
-                continue;
+        // The neighbours, then steps to the right or else to the left, and below or else above, from half of what the search could
+        // not tell on.
+        const int sides = 4, steps = 4 * f.halvings;
+        bool was_better = false;
+        for (int i = 0; i < sides + steps; ++i) {
+            int2 vector;
+            if (i < sides) {
+                // Above, on the left, on the right and below.
+                const int2 step = (int2)(i == 1 ? -1 : i == 2 ? 1 : 0, i == 0 ? -1 : i == 3 ? 1 : 0);
+                const int2 beside = searched + step;
+                if (beside.x < 0 || beside.y < 0 || beside.x > last.x || beside.y > last.y)
+                    continue;
+                vector = found_vector(found, f, c.reference, beside);
+                if (vector.x == own.x && vector.y == own.y)
+                    continue;
+            } else {
+                const int is_back = i % 2, length = (is_back ? -1 : 1) << (f.halvings - 1 - (i - sides) / 4);
+                if (is_back && was_better)
+                    continue;
+                vector = best + (i / 2 % 2 == 0 ? (int2)(length, 0) : (int2)(0, length));
+            }
             const LumaError of_other = luma_error(points, other, f, plane, (int2)(column, row), block.sum, vector);
-            if (difference_of(of_other, flickers) < difference_of(error, flickers)) {
+            was_better = difference_of(of_other, flickers) < difference_of(error, flickers);
+            if (was_better) {
                 error = of_other;
                 best = vector;
             }
@@ -228,11 +242,12 @@ __kernel void refine(__global const source_t *points, __global const source_t *o
     vectors[place] = best;
 }
 
-// The weight of a prediction in 256ths of that of the frame itself.
-static inline uint share(ulong noise, uint gain, uint gain_of_difference, ulong difference, uint times)
+// The weight of a prediction in 256ths of that of the frame itself. What noise does not make of the difference counts so many
+// `thirds`.
+static inline uint share(ulong noise, uint gain, uint gain_of_difference, ulong difference, uint thirds)
 {
     const ulong mismatch = sub_sat(256 * difference, (256 + gain_of_difference) * noise);
-    return (uint)(65536 * noise / max(gain * noise + times * mismatch, (ulong)1));
+    return (uint)(3 * 65536 * noise / max(3 * gain * noise + thirds * mismatch, (ulong)1));
 }
 
 // The weights of the frame itself and of `references` others, with the sum 256, and the most by which samples change, for all that
@@ -312,10 +327,10 @@ __kernel void weigh(FrameShape f, PlanesShape chroma, int halved_x, int halved_y
             }
         }
         if (luma.sum != 0 && is_new)
-            shares[i] = share(luma_noise, luma.gain, luma.gain, difference, 2);
+            shares[i] = share(luma_noise, luma.gain, luma.gain, difference, (uint)references + 2);
         if (chroma_noise != 0 && error.sum != 0 && is_new_in_chroma)
-            chroma_shares[i] = min(share(possible, error.gain, luma.gain, difference, 1),
-                                   share(chroma_noise, error.gain, error.gain, error.sum, 1));
+            chroma_shares[i] = min(share(possible, error.gain, luma.gain, difference, 3),
+                                   share(chroma_noise, error.gain, error.gain, error.sum, 3));
     }
     Average average = average_of(shares, references, taken);
     if (is_spatial) {

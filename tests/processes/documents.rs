@@ -78,7 +78,7 @@ fn run(documents: impl IntoIterator<Item = PathBuf>) -> usize {
     let lacks = |path, words: &'static [&'static str]| if scratch.path(path).exists() { &[] } else { words };
     let missing = [
         lacks("plugins/libgstmotionx264.so", &["motionx264enc", "encode_region"]),
-        lacks("bin/motion-vectors", &["motion-vectors"]),
+        lacks("bin/motion-vectors", &["motion-vectors --"]),
     ]
     .concat();
     let path = format!("{}:{}", scratch.path("bin").display(), std::env::var("PATH").unwrap_or_default());

@@ -1,6 +1,7 @@
-//! Vectors of blocks, refined by those of their neighbours.
+//! Vectors of blocks, refined by those of their neighbours and to quarter samples.
 //!
-//! Predictions of blocks overlap, and neighbours with other vectors have other noise.
+//! Predictions of blocks overlap, and neighbours with other vectors have other noise. Vectors that were found in smaller frames are
+//! not known to quarter samples.
 
 use super::errors::ReferenceErrorsMut;
 use super::map::BlockNoise;
@@ -62,12 +63,29 @@ impl<S: CellSource<BLOCK, BLOCK>, E: InstructionSet> Work<E> for Refining<'_, '_
             let samples = S::Cell::<E>::read(engine, &pixels, (x as i32, y as i32));
             let inside = (BLOCK.min(plane.width() - x), rows);
             let own = *vector;
-            for other in found.beside(column, row).into_iter().flatten().filter(|other| *other != own) {
+            // Gives the block another vector, if that predicts it better.
+            let mut is_better = |vector: &mut (i32, i32), other: (i32, i32)| {
                 let position = end((column, row), other);
                 let of_other = luma_error(engine, (block, samples, inside), source, position);
-                if of_other.difference(flickers) < error.difference(flickers) {
+                let is_better = of_other.difference(flickers) < error.difference(flickers);
+                if is_better {
                     *error = of_other;
                     *vector = other;
+                }
+                is_better
+            };
+            for other in found.beside(column, row).into_iter().flatten() {
+                if other != own {
+                    is_better(vector, other);
+                }
+            }
+            for step in (0..found.halvings()).rev() {
+                let step = 1 << step;
+                for (across, down) in [(step, 0), (0, step)] {
+                    let (x, y) = *vector;
+                    if !is_better(vector, (x + across, y + down)) {
+                        is_better(vector, (x - across, y - down));
+                    }
                 }
             }
         }

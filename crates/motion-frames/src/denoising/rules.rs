@@ -231,6 +231,12 @@ pub(super) fn end((column, row): (usize, usize), (x, y): (i32, i32)) -> (i32, i3
 }
 
 impl FoundVectors {
+    /// How often frames were halved before they were found.
+    #[inline(always)]
+    pub fn halvings(&self) -> u32 {
+        self.halvings
+    }
+
     /// Those of the blocks of the search frame above, on the left, on the right and below that of the block of 8 x 8 samples in
     /// this column and row, as far as there are any.
     #[inline(always)]

@@ -42,6 +42,8 @@ impl Weighed<'_> {
         // Luma limits chroma where its mismatch is beyond doubt.
         let possible_noise = 2.0 * of_block(self.noise.luma.max(self.least_noise), self.luma_block.samples());
         let mut shares = [[0; MOST_REFERENCES]; 2];
+        // A third of what is wrong in one prediction of luma is wrong in the others, too.
+        let counted = ONCE + self.lights.len() as u32 - 1;
         if (luma_noise, chroma_noise) != (0.0, 0.0) {
             for (index, &is_of_other_light) in self.lights.iter().enumerate() {
                 let luma = &self.luma[index];
@@ -49,16 +51,15 @@ impl Weighed<'_> {
                 let mut equal = (0..index).filter(equals);
                 let difference = luma.difference(is_of_other_light);
                 if luma.sum > 0 && equal.clone().next().is_none() {
-                    // What is wrong in one prediction is mostly wrong in the others, too: it counts twice.
-                    shares[0][index] = share::<2>(luma_noise, luma.gain, luma.gain, difference) as u32;
+                    shares[0][index] = share(luma_noise, luma.gain, luma.gain, difference, counted) as u32;
                 }
                 if chroma_noise == 0.0 {
                     continue;
                 }
                 let chroma = &self.chroma[index];
                 if chroma.sum > 0 && !equal.any(|other| self.chroma[other] == *chroma) {
-                    let of_luma = share::<1>(possible_noise, chroma.gain, luma.gain, difference);
-                    let of_chroma = share::<1>(chroma_noise, chroma.gain, chroma.gain, chroma.sum);
+                    let of_luma = share(possible_noise, chroma.gain, luma.gain, difference, ONCE);
+                    let of_chroma = share(chroma_noise, chroma.gain, chroma.gain, chroma.sum, ONCE);
                     shares[1][index] = of_chroma.min(of_luma) as u32;
                 }
             }
@@ -81,29 +82,32 @@ pub(super) fn most_change(noise: u64) -> u16 {
 
 /// The weight of a prediction in 256ths of that of the frame itself, which is to be rounded down: for a block of `noise`, of
 /// which the prediction has the part `gain`, by the squared `difference` from a prediction of which it is the part
-/// `gain_of_difference`, in 256ths. What noise does not make of the difference counts `TIMES`.
+/// `gain_of_difference`, in 256ths. What noise does not make of the difference counts so many `thirds`.
 ///
 /// All numbers are whole; a division takes a third of the time of one of integers. Rounded down it is exact if the dividend
 /// is below 2^51, as it is with samples of at most 12 bits.
-fn share<const TIMES: u8>(noise: f64, gain: u16, gain_of_difference: u16, difference: u64) -> f64 {
+fn share(noise: f64, gain: u16, gain_of_difference: u16, difference: u64, thirds: u32) -> f64 {
     if noise >= MOST_OF_DOUBLES {
-        return share_of_integers(noise as u64, [gain, gain_of_difference], difference, TIMES.into()) as f64;
+        return share_of_integers(noise as u64, [gain, gain_of_difference], difference, thirds.into()) as f64;
     }
     let of_noise = (256.0 + f64::from(gain_of_difference)) * noise;
     // Signed integers are converted in one instruction.
     let mismatch = (256.0 * difference as i64 as f64 - of_noise).max(0.0);
-    256.0 * 256.0 * noise / (f64::from(gain) * noise + f64::from(TIMES) * mismatch).max(1.0)
+    3.0 * 256.0 * 256.0 * noise / (3.0 * f64::from(gain) * noise + f64::from(thirds) * mismatch).max(1.0)
 }
 
 /// From this noise on dividends of [`share`] are 2^51 or more.
-const MOST_OF_DOUBLES: f64 = (1_u64 << 35) as f64;
+const MOST_OF_DOUBLES: f64 = (1_u64 << 33) as f64;
 
 /// As [`share`], by integers.
 #[cold]
-fn share_of_integers(noise: u64, [gain, of_difference]: [u16; 2], difference: u64, times: u64) -> u64 {
+fn share_of_integers(noise: u64, [gain, of_difference]: [u16; 2], difference: u64, thirds: u64) -> u64 {
     let mismatch = (256 * difference).saturating_sub((256 + u64::from(of_difference)) * noise);
-    65_536 * noise / (u64::from(gain) * noise + times * mismatch).max(1)
+    3 * 65_536 * noise / (3 * u64::from(gain) * noise + thirds * mismatch).max(1)
 }
+
+/// What counts once, in thirds.
+const ONCE: u32 = 3;
 
 /// Weights with the sum [`WEIGHTS`] of a frame and of others with these shares.
 fn weights(shares: &[u32]) -> BlockWeights {
@@ -139,9 +143,11 @@ mod tests {
                     whole.flat_map(|difference| [difference, difference + 1]).chain([0, 1 << 42])
                 {
                     let mismatch = (256 * difference).saturating_sub(noise_of_both);
-                    let expected = 65_536 * noise / (part + mismatch).max(1);
-                    let found = share::<1>(noise as f64, gain as u16, of_difference as u16, difference);
-                    assert_eq!(found as u64, expected, "{noise}, {gain}, {of_difference}, {difference}");
+                    for thirds in [ONCE, 4, 6, 10] {
+                        let expected = 3 * 65_536 * noise / (3 * part + u64::from(thirds) * mismatch).max(1);
+                        let found = share(noise as f64, gain as u16, of_difference as u16, difference, thirds);
+                        assert_eq!(found as u64, expected, "{noise}, {gain}, {of_difference}, {difference}, {thirds}");
+                    }
                 }
             }
         }

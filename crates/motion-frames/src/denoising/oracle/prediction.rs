@@ -114,7 +114,7 @@ impl Prediction {
         luma_error(blocks, block, of_luma, sample, end)
     }
 
-    /// Gives blocks with noise the vectors of neighbours that predict them better.
+    /// Gives blocks with noise the vectors of neighbours, and then those beside them, that predict them better.
     pub fn refine(
         &mut self,
         blocks: &Blocks<'_>,
@@ -122,7 +122,8 @@ impl Prediction {
         noise: &[BlockNoise],
         reference: &Reference<'_>,
     ) {
-        let side = 1 << halvings(blocks.planes[0].size());
+        let halvings = halvings(blocks.planes[0].size());
+        let side = 1 << halvings;
         for block in 0..blocks.count() {
             let structure = of_luma[block].variation - of_luma[block].white;
             let is_plain = PLAIN * structure <= noise[block].luma;
@@ -144,14 +145,36 @@ impl Prediction {
                 let other = self.found[beside.1 as usize * blocks.columns + beside.0 as usize];
                 let place = |at: i32| 4 * BLOCK as i32 * at;
                 let end = (place(column) + other.0 - place(beside.0), place(row) + other.1 - place(beside.1));
-                let error = self.error(blocks, &of_luma[block], block, end);
-                if self.difference(&error) < self.luma_difference(block) {
-                    self.luma[block] = error;
-                    self.ends[block] = end;
+                self.try_end(blocks, &of_luma[block], block, end);
+            }
+            // Vectors that were found in smaller frames are not known to quarter samples.
+            for step in (0..halvings).rev().map(|halvings| 1 << halvings) {
+                for (across, down) in [(step, 0), (0, step)] {
+                    let (x, y) = self.ends[block];
+                    if !self.try_end(blocks, &of_luma[block], block, (x + across, y + down)) {
+                        self.try_end(blocks, &of_luma[block], block, (x - across, y - down));
+                    }
                 }
             }
         }
         self.predict_chroma(blocks, reference);
+    }
+
+    /// Gives a block a vector that ends at `end`, if that predicts it better. Returns whether it does.
+    fn try_end(
+        &mut self,
+        blocks: &Blocks<'_>,
+        of_luma: &DefinedLumaBlock,
+        block: usize,
+        end: (i32, i32),
+    ) -> bool {
+        let error = self.error(blocks, of_luma, block, end);
+        let is_better = self.difference(&error) < self.luma_difference(block);
+        if is_better {
+            self.luma[block] = error;
+            self.ends[block] = end;
+        }
+        is_better
     }
 
     /// The sample of luma that the vector of a block predicts at `(x, y)`, which may be outside the block.

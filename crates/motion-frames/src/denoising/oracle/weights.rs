@@ -39,8 +39,9 @@ pub(super) fn of_luma(
         let of_difference = 2 * 256 * prediction.luma_difference(block) / (256 + error.gain);
         shown = shown.min(SAMPLES * of_difference / luma.samples);
         let is_new = predictions[..index].iter().all(|earlier| earlier.luma[block] != error);
-        // What is wrong in one prediction is mostly wrong in the others, too: it counts twice.
-        let mismatch = 2 * mismatch(of_block, error.gain, prediction.luma_difference(block));
+        // A third of what is wrong in one prediction is wrong in the others, too.
+        let mismatch = mismatch(of_block, error.gain, prediction.luma_difference(block));
+        let mismatch = mismatch * (predictions.len() as u64 + 2);
         let is_counted = error.squares > 0 && is_new;
         shares.push(if is_counted { share(of_block, error.gain, mismatch) } else { 0 });
     }
@@ -71,8 +72,8 @@ pub(super) fn of_chroma(
             shares.push(0);
             continue;
         }
-        let by_chroma = share(of_block, error.gain, mismatch(of_block, error.gain, error.squares));
-        let luma_mismatch = mismatch(of_luma, luma_error.gain, prediction.luma_difference(block));
+        let by_chroma = share(of_block, error.gain, 3 * mismatch(of_block, error.gain, error.squares));
+        let luma_mismatch = 3 * mismatch(of_luma, luma_error.gain, prediction.luma_difference(block));
         let by_luma = share(of_luma, error.gain, luma_mismatch);
         shares.push(by_chroma.min(by_luma));
     }
@@ -84,9 +85,9 @@ fn mismatch(noise: u64, gain: u64, difference: u64) -> u64 {
     (256 * difference).saturating_sub((256 + gain) * noise)
 }
 
-/// The share of a prediction, in 256ths of that of the frame itself.
+/// The share of a prediction, in 256ths of that of the frame itself, by three times its mismatch.
 fn share(noise: u64, gain: u64, mismatch: u64) -> u64 {
-    if noise == 0 { 0 } else { 65_536 * noise / (gain * noise + mismatch) }
+    if noise == 0 { 0 } else { 3 * 65_536 * noise / (3 * gain * noise + mismatch) }
 }
 
 /// The weights of the frame itself, and of the others by their shares, with the sum 256.

@@ -327,7 +327,7 @@ __kernel void weigh(FrameShape f, PlanesShape chroma, int halved_x, int halved_y
             }
         }
         if (luma.sum != 0 && is_new)
-            shares[i] = share(luma_noise, luma.gain, luma.gain, difference, (uint)references + 2);
+            shares[i] = share(luma_noise, luma.gain, luma.gain, difference, max((uint)references + 2, 6u));
         if (chroma_noise != 0 && error.sum != 0 && is_new_in_chroma)
             chroma_shares[i] = min(share(possible, error.gain, luma.gain, difference, 3),
                                    share(chroma_noise, error.gain, error.gain, error.sum, 3));

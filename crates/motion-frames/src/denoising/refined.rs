@@ -62,30 +62,24 @@ impl<S: CellSource<BLOCK, BLOCK>, E: InstructionSet> Work<E> for Refining<'_, '_
             let x = column * BLOCK;
             let samples = S::Cell::<E>::read(engine, &pixels, (x as i32, y as i32));
             let inside = (BLOCK.min(plane.width() - x), rows);
-            let own = *vector;
-            // Gives the block another vector, if that predicts it better.
-            let mut is_better = |vector: &mut (i32, i32), other: (i32, i32)| {
+            let (own, beside) = (*vector, found.beside(column, row));
+            let mut was_better = false;
+            // In one loop, so that an error is computed in one place, which is compiled for the instructions.
+            for step in 0..beside.len() + found.steps() {
+                let other = match beside.get(step) {
+                    Some(None) => continue,
+                    Some(&Some(other)) if other == own => continue,
+                    Some(&Some(other)) => other,
+                    // The other way.
+                    None if step % 2 == 1 && was_better => continue,
+                    None => found.step(*vector, step - beside.len()),
+                };
                 let position = end((column, row), other);
                 let of_other = luma_error(engine, (block, samples, inside), source, position);
-                let is_better = of_other.difference(flickers) < error.difference(flickers);
-                if is_better {
+                was_better = of_other.difference(flickers) < error.difference(flickers);
+                if was_better {
                     *error = of_other;
                     *vector = other;
-                }
-                is_better
-            };
-            for other in found.beside(column, row).into_iter().flatten() {
-                if other != own {
-                    is_better(vector, other);
-                }
-            }
-            for step in (0..found.halvings()).rev() {
-                let step = 1 << step;
-                for (across, down) in [(step, 0), (0, step)] {
-                    let (x, y) = *vector;
-                    if !is_better(vector, (x + across, y + down)) {
-                        is_better(vector, (x - across, y - down));
-                    }
                 }
             }
         }

@@ -231,10 +231,18 @@ pub(super) fn end((column, row): (usize, usize), (x, y): (i32, i32)) -> (i32, i3
 }
 
 impl FoundVectors {
-    /// How often frames were halved before they were found.
+    /// The steps from a vector to quarter samples, which a search of smaller frames does not tell: on each axis one, and one back.
     #[inline(always)]
-    pub fn halvings(&self) -> u32 {
-        self.halvings
+    pub fn steps(&self) -> usize {
+        4 * self.halvings as usize
+    }
+
+    /// The end of step number `step` from this vector: first along rows, then along columns, each time half as far.
+    #[inline(always)]
+    pub fn step(&self, (x, y): (i32, i32), step: usize) -> (i32, i32) {
+        let length = 1 << (self.halvings as usize - 1 - step / 4);
+        let length = if step.is_multiple_of(2) { length } else { -length };
+        if step % 4 < 2 { (x + length, y) } else { (x, y + length) }
     }
 
     /// Those of the blocks of the search frame above, on the left, on the right and below that of the block of 8 x 8 samples in

@@ -42,8 +42,8 @@ impl Weighed<'_> {
         // Luma limits chroma where its mismatch is beyond doubt.
         let possible_noise = 2.0 * of_block(self.noise.luma.max(self.least_noise), self.luma_block.samples());
         let mut shares = [[0; MOST_REFERENCES]; 2];
-        // A third of what is wrong in one prediction of luma is wrong in the others, too.
-        let counted = ONCE + self.lights.len() as u32 - 1;
+        // What is wrong in one prediction of luma is mostly wrong in the others, too, so that it counts the more the more there are.
+        let counted = (ONCE + self.lights.len() as u32 - 1).max(TWICE);
         if (luma_noise, chroma_noise) != (0.0, 0.0) {
             for (index, &is_of_other_light) in self.lights.iter().enumerate() {
                 let luma = &self.luma[index];
@@ -106,8 +106,9 @@ fn share_of_integers(noise: u64, [gain, of_difference]: [u16; 2], difference: u6
     3 * 65_536 * noise / (3 * u64::from(gain) * noise + thirds * mismatch).max(1)
 }
 
-/// What counts once, in thirds.
+/// What counts once, and twice, in thirds.
 const ONCE: u32 = 3;
+const TWICE: u32 = 2 * ONCE;
 
 /// Weights with the sum [`WEIGHTS`] of a frame and of others with these shares.
 fn weights(shares: &[u32]) -> BlockWeights {
@@ -145,8 +146,12 @@ mod tests {
                     let mismatch = (256 * difference).saturating_sub(noise_of_both);
                     for thirds in [ONCE, 4, 6, 10] {
                         let expected = 3 * 65_536 * noise / (3 * part + u64::from(thirds) * mismatch).max(1);
-                        let found = share(noise as f64, gain as u16, of_difference as u16, difference, thirds);
-                        assert_eq!(found as u64, expected, "{noise}, {gain}, {of_difference}, {difference}, {thirds}");
+                        let found =
+                            share(noise as f64, gain as u16, of_difference as u16, difference, thirds);
+                        assert_eq!(
+                            found as u64, expected,
+                            "{noise}, {gain}, {of_difference}, {difference}, {thirds}"
+                        );
                     }
                 }
             }

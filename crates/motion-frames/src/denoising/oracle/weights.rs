@@ -39,9 +39,10 @@ pub(super) fn of_luma(
         let of_difference = 2 * 256 * prediction.luma_difference(block) / (256 + error.gain);
         shown = shown.min(SAMPLES * of_difference / luma.samples);
         let is_new = predictions[..index].iter().all(|earlier| earlier.luma[block] != error);
-        // A third of what is wrong in one prediction is wrong in the others, too.
+        // What is wrong in one prediction is mostly wrong in the others, too: it counts twice, and with more than four predictions a third
+        // more for each of them.
         let mismatch = mismatch(of_block, error.gain, prediction.luma_difference(block));
-        let mismatch = mismatch * (predictions.len() as u64 + 2);
+        let mismatch = mismatch * 6.max(predictions.len() as u64 + 2);
         let is_counted = error.squares > 0 && is_new;
         shares.push(if is_counted { share(of_block, error.gain, mismatch) } else { 0 });
     }

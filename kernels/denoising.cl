@@ -9,7 +9,7 @@
 //   compare_luma     luma    for each other frame, those that tell the noise first
 //   measure_chroma   chroma
 //   compare_chroma   chroma  for each other frame that tells the noise
-//   refine           luma    for each other frame, when the noise is estimated (noise.cl)
+//   refine           luma    for all other frames, when the noise is estimated (noise.cl)
 //   compare_chroma   chroma  the same
 //   weigh            luma
 //   average_luma     luma    the mean
@@ -188,27 +188,28 @@ __kernel void compare_luma(__global const source_t *points, __global const sourc
 }
 
 // Gives a block with noise the vector of a neighbour in the search frame that predicts it better, and then one a few quarter samples
-// beside that.
-__kernel void refine(__global const source_t *points, __global const source_t *other, FrameShape f, PlanesShape plane,
-                     Comparison c, __global const LumaBlock *luma_blocks, __global const int2 *found,
-                     __global LumaError *luma_errors, __global const uint *of_other_light, __global const BlockNoise *noise,
-                     __global int2 *vectors)
+// beside that. The number of the other frame is get_global_id(2).
+__kernel void refine(__global const source_t *points, OTHERS(source_t), FrameShape f, PlanesShape plane,
+                     __global const LumaBlock *luma_blocks, __global const int2 *found, __global LumaError *luma_errors,
+                     __global const uint *of_other_light, __global const BlockNoise *noise, __global int2 *vectors)
 {
-    const int column = (int)get_global_id(0), row = (int)get_global_id(1);
+    __global const source_t *others[MOST_REFERENCES] = EACH_OTHER;
+    const int column = (int)get_global_id(0), row = (int)get_global_id(1), reference = (int)get_global_id(2);
     if (column >= f.columns || row >= f.rows)
         return;
+    __global const source_t *other = others[reference];
     const int number = row * f.columns + column;
-    const ulong place = number_of(f, c.reference, number);
+    const ulong place = number_of(f, reference, number);
     const int2 searched = (int2)(column, row) >> f.halvings;
     const int2 last = (int2)(f.found_columns - 1, (f.rows - 1) >> f.halvings);
-    const int2 own = found_vector(found, f, c.reference, searched);
+    const int2 own = found_vector(found, f, reference, searched);
     int2 best = own;
     LumaError error = luma_errors[place];
     // Without texture any vector is as good as another.
     const LumaBlock block = luma_blocks[number];
     const bool is_plain = PLAIN * block.structure <= noise[number].luma;
     if ((noise[number].luma != 0 || noise[number].chroma != 0) && error.sum != 0 && !is_plain) {
-        const bool flickers = is_of_other_light(of_other_light, f, c.reference);
+        const bool flickers = is_of_other_light(of_other_light, f, reference);
         // The neighbours, then steps to the right or else to the left, and below or else above, from half of what the search could
         // not tell on.
         const int sides = 4, steps = 4 * f.halvings;
@@ -221,7 +222,7 @@ __kernel void refine(__global const source_t *points, __global const source_t *o
                 const int2 beside = searched + step;
                 if (beside.x < 0 || beside.y < 0 || beside.x > last.x || beside.y > last.y)
                     continue;
-                vector = found_vector(found, f, c.reference, beside);
+                vector = found_vector(found, f, reference, beside);
                 if (vector.x == own.x && vector.y == own.y)
                     continue;
             } else {

@@ -367,27 +367,24 @@ impl DenoisingKernels {
         (strength, is_spatial, has_chroma): (u32, bool, bool),
     ) -> launcher::Result<()> {
         let items = self.items();
-        for (reference, other) in others.iter().enumerate() {
+        let mut args = vec![Arg::Buffer(&frame.points)];
+        args.extend((0..MOST_REFERENCES).map(|index| Arg::Buffer(&nearest(frame, others, index).points)));
+        args.extend([
+            self.layout.shape.arg(),
+            Arg::Struct(bytemuck::bytes_of(&self.luma)),
+            Arg::Buffer(&self.blocks),
+            Arg::Buffer(&self.found),
+            Arg::Buffer(&self.errors),
+            Arg::Buffer(&self.of_other_light),
+            Arg::Buffer(&self.noise),
+            Arg::Buffer(&self.vectors),
+        ]);
+        // SAFETY: as in `compare_luma`; neighbours are limited to the vectors that were found.
+        unsafe { self.refine.launch(queue, &args, [items[0], items[1], others.len()])? };
+        for reference in (0..others.len()).filter(|_| has_chroma) {
             let comparison =
                 FrameComparison { reference: reference as i32, is_refined: 1, ..FrameComparison::default() };
-            let args = [
-                Arg::Buffer(&frame.points),
-                Arg::Buffer(&other.points),
-                self.layout.shape.arg(),
-                Arg::Struct(bytemuck::bytes_of(&self.luma)),
-                Arg::Struct(bytemuck::bytes_of(&comparison)),
-                Arg::Buffer(&self.blocks),
-                Arg::Buffer(&self.found),
-                Arg::Buffer(&self.errors),
-                Arg::Buffer(&self.of_other_light),
-                Arg::Buffer(&self.noise),
-                Arg::Buffer(&self.vectors),
-            ];
-            // SAFETY: as in `compare_luma`; neighbours are limited to the vectors that were found.
-            unsafe { self.refine.launch(queue, &args, items)? };
-            if has_chroma {
-                self.compare_chroma(queue, frame, others, comparison)?;
-            }
+            self.compare_chroma(queue, frame, others, comparison)?;
         }
         let no_chroma = PlanesShape::default();
         let (plane, halved, components, errors, averages) = match &self.chroma {
@@ -427,7 +424,7 @@ impl DenoisingKernels {
         made: &Buffer,
     ) -> launcher::Result<()> {
         let grid = self.layout.grid;
-        let other = |index: usize| others.get(index).or(others.last()).copied().unwrap_or(frame);
+        let other = |index: usize| nearest(frame, others, index);
         let others_points = (0..MOST_REFERENCES).map(|index| Arg::Buffer(&other(index).points));
         let mut args = vec![Arg::Buffer(&frame.points)];
         args.extend(others_points);
@@ -472,4 +469,9 @@ impl DenoisingKernels {
         // SAFETY: as above, with positions that are limited to the planes.
         unsafe { average.launch(queue, &args, [grid.columns, rows, *planes]) }
     }
+}
+
+/// Number `index` of `others`, or their last one, or `frame` if there are none: kernels get as many as there may be.
+fn nearest<'a>(frame: &'a FrameOnDevice, others: &[&'a FrameOnDevice], index: usize) -> &'a FrameOnDevice {
+    others.get(index).or(others.last()).copied().unwrap_or(frame)
 }

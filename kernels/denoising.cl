@@ -6,11 +6,11 @@
 //   compare_frames   luma    for frames in memory of the device: whether one repeats the one before
 //   make_points      luma    for each frame that is loaded
 //   measure_luma     luma    for each frame that is denoised
-//   compare_luma     luma    for each other frame, those that tell the noise first
+//   compare_luma     luma    for the other frames, those that tell the noise first
 //   measure_chroma   chroma
-//   compare_chroma   chroma  for each other frame that tells the noise
+//   compare_chroma   chroma  for the other frames that tell the noise
 //   refine           luma    for all other frames, when the noise is estimated (noise.cl)
-//   compare_chroma   chroma  the same
+//   compare_chroma   chroma  for all other frames
 //   weigh            luma
 //   average_luma     luma    the mean
 //   smooth_luma      luma    what time leaves of the noise
@@ -59,10 +59,10 @@ typedef struct {
 
 // The same fields as the host's `FrameComparison`.
 typedef struct {
-    int reference;   // the number of the other frame
-    int step;        // of chroma, each `step`th block is compared if vectors are not refined
-    int is_refined;  // whether vectors are refined, and the noise is known
-    int planes;      // planes of chroma
+    int reference[MOST_REFERENCES];  // the numbers of the other frames
+    int step;                        // of chroma, each `step`th block is compared if vectors are not refined
+    int is_refined;                  // whether vectors are refined, and the noise is known
+    int planes;                      // planes of chroma
 } Comparison;
 
 // The samples or points of the other frames; the last ones repeat.
@@ -171,20 +171,22 @@ static inline LumaError luma_error(__global const source_t *points, __global con
     return error;
 }
 
-__kernel void compare_luma(__global const source_t *points, __global const source_t *other, FrameShape f, PlanesShape plane,
-                           Comparison c, __global const LumaBlock *luma_blocks, __global const int2 *found,
+// Compares the blocks of luma with other frames, with number get_global_id(2) of those of `c`.
+__kernel void compare_luma(__global const source_t *points, OTHERS(source_t), FrameShape f, PlanesShape plane, Comparison c,
+                           __global const LumaBlock *luma_blocks, __global const int2 *found,
                            __global LumaError *luma_errors, volatile __global uint *of_other_light)
 {
-    const int column = (int)get_global_id(0), row = (int)get_global_id(1);
+    __global const source_t *others[MOST_REFERENCES] = EACH_OTHER;
+    const int column = (int)get_global_id(0), row = (int)get_global_id(1), reference = c.reference[get_global_id(2)];
     if (column >= f.columns || row >= f.rows)
         return;
     const int number = row * f.columns + column;
-    const int2 vector = found_vector(found, f, c.reference, (int2)(column, row) >> f.halvings);
+    const int2 vector = found_vector(found, f, reference, (int2)(column, row) >> f.halvings);
     const LumaError error =
-        luma_error(points, other, f, plane, (int2)(column, row), luma_blocks[number].sum, vector);
-    luma_errors[number_of(f, c.reference, number)] = error;
+        luma_error(points, others[reference], f, plane, (int2)(column, row), luma_blocks[number].sum, vector);
+    luma_errors[number_of(f, reference, number)] = error;
     if (SAMPLES * (error.sum - error.variation) > LIGHT * error.variation)
-        atomic_inc(of_other_light + c.reference);
+        atomic_inc(of_other_light + reference);
 }
 
 // Gives a block with noise the vector of a neighbour in the search frame that predicts it better, and then one a few quarter samples
@@ -531,20 +533,23 @@ __kernel void measure_chroma(__global const uchar *planes, FrameShape f, PlanesS
     chroma_blocks[row * f.columns + column] = block;
 }
 
-// Compares the blocks of all planes of chroma with another frame; those with noise alone, if that is known.
-__kernel void compare_chroma(__global const uchar *planes, __global const uchar *other, FrameShape f, PlanesShape plane,
-                             Comparison c, __global const int2 *found, __global const int2 *vectors,
-                             __global const BlockNoise *noise, __global ChromaError *chroma_errors)
+// Compares the blocks of all planes of chroma with other frames, with number get_global_id(2) of those of `c`; those with noise
+// alone, if that is known.
+__kernel void compare_chroma(__global const uchar *planes, OTHERS(uchar), FrameShape f, PlanesShape plane, Comparison c,
+                             __global const int2 *found, __global const int2 *vectors, __global const BlockNoise *noise,
+                             __global ChromaError *chroma_errors)
 {
-    const int column = (int)get_global_id(0), row = (int)get_global_id(1);
+    __global const uchar *others[MOST_REFERENCES] = EACH_OTHER;
+    const int column = (int)get_global_id(0), row = (int)get_global_id(1), reference = c.reference[get_global_id(2)];
     if (column >= f.columns || row >= f.rows)
         return;
+    __global const uchar *other = others[reference];
     const int number = row * f.columns + column;
-    const ulong place = number_of(f, c.reference, number);
+    const ulong place = number_of(f, reference, number);
     if (c.is_refined ? noise[number].chroma == 0 : number % c.step != 0)
         return;
     const int2 vector =
-        c.is_refined ? vectors[place] : found_vector(found, f, c.reference, (int2)(column, row) >> f.halvings);
+        c.is_refined ? vectors[place] : found_vector(found, f, reference, (int2)(column, row) >> f.halvings);
     const int2 size = inside(plane, column, row), first = (int2)(CELL_PIXELS * column, CELL_HEIGHT * row);
     const int2 position = STEPS * (4 * SIDE * (int2)(column, row) + vector);
     squares_t squares = 0;

@@ -29,10 +29,18 @@ const ROW_MOMENTS: usize = 16;
 #[derive(Clone, Copy, Default, Pod, Zeroable)]
 #[repr(C)]
 struct FrameComparison {
-    reference: i32,
+    reference: [i32; MOST_REFERENCES],
     step: i32,
     is_refined: i32,
     planes: i32,
+}
+
+impl FrameComparison {
+    /// With the other frames that have these numbers.
+    fn with(self, references: &[usize]) -> Self {
+        let number = |at: usize| references.get(at).map_or(0, |reference| *reference as i32);
+        Self { reference: std::array::from_fn(number), ..self }
+    }
 }
 
 /// A frame on the device.
@@ -267,16 +275,9 @@ impl DenoisingKernels {
             // SAFETY: as above, with positions that are limited to the planes.
             unsafe { chroma.measure.launch(queue, &args, items)? };
         }
-        for &reference in beside {
-            let comparison = FrameComparison {
-                reference: reference as i32,
-                step: self.step as i32,
-                ..FrameComparison::default()
-            };
-            self.compare_luma(queue, frame, others, comparison)?;
-            self.compare_chroma(queue, frame, others, comparison)?;
-        }
-        Ok(())
+        self.compare_luma(queue, frame, others, beside)?;
+        let comparison = FrameComparison { step: self.step as i32, ..FrameComparison::default() };
+        self.compare_chroma(queue, frame, others, beside, comparison)
     }
 
     /// Queues the errors from those of `others`, from number `first` on, that are not `beside` it.
@@ -288,24 +289,23 @@ impl DenoisingKernels {
         first: usize,
         beside: &[usize],
     ) -> launcher::Result<()> {
-        for reference in (first..others.len()).filter(|reference| !beside.contains(reference)) {
-            let comparison = FrameComparison { reference: reference as i32, ..FrameComparison::default() };
-            self.compare_luma(queue, frame, others, comparison)?;
-        }
-        Ok(())
+        let references = (first..others.len()).filter(|reference| !beside.contains(reference));
+        self.compare_luma(queue, frame, others, &references.collect::<Vec<_>>())
     }
 
+    /// Queues the comparison of luma with those of `others` that have these numbers.
     fn compare_luma(
         &mut self,
         queue: &Queue,
         frame: &FrameOnDevice,
         others: &[&FrameOnDevice],
-        comparison: FrameComparison,
+        references: &[usize],
     ) -> launcher::Result<()> {
-        let items = self.items();
-        let args = [
-            Arg::Buffer(&frame.points),
-            Arg::Buffer(&others[comparison.reference as usize].points),
+        let [columns, rows, _] = self.items();
+        let comparison = FrameComparison::default().with(references);
+        let mut args = vec![Arg::Buffer(&frame.points)];
+        args.extend((0..MOST_REFERENCES).map(|index| Arg::Buffer(&nearest(frame, others, index).points)));
+        args.extend([
             self.layout.shape.arg(),
             Arg::Struct(bytemuck::bytes_of(&self.luma)),
             Arg::Struct(bytemuck::bytes_of(&comparison)),
@@ -313,24 +313,29 @@ impl DenoisingKernels {
             Arg::Buffer(&self.found),
             Arg::Buffer(&self.errors),
             Arg::Buffer(&self.of_other_light),
-        ];
+        ]);
+        if references.is_empty() {
+            return Ok(());
+        }
         // SAFETY: as in `measure`; of each other frame the buffers hold vectors and errors.
-        unsafe { self.compare.launch(queue, &args, items) }
+        unsafe { self.compare.launch(queue, &args, [columns, rows, references.len()]) }
     }
 
+    /// The same of chroma, if there is some.
     fn compare_chroma(
         &mut self,
         queue: &Queue,
         frame: &FrameOnDevice,
         others: &[&FrameOnDevice],
+        references: &[usize],
         comparison: FrameComparison,
     ) -> launcher::Result<()> {
-        let items = self.items();
-        let Some(chroma) = &mut self.chroma else { return Ok(()) };
-        let comparison = FrameComparison { planes: chroma.planes as i32, ..comparison };
-        let args = [
-            Arg::Buffer(&frame.planes),
-            Arg::Buffer(&others[comparison.reference as usize].planes),
+        let [columns, rows, _] = self.items();
+        let Some(chroma) = self.chroma.as_mut().filter(|_| !references.is_empty()) else { return Ok(()) };
+        let comparison = FrameComparison { planes: chroma.planes as i32, ..comparison }.with(references);
+        let mut args = vec![Arg::Buffer(&frame.planes)];
+        args.extend((0..MOST_REFERENCES).map(|index| Arg::Buffer(&nearest(frame, others, index).planes)));
+        args.extend([
             self.layout.shape.arg(),
             Arg::Struct(bytemuck::bytes_of(&chroma.plane)),
             Arg::Struct(bytemuck::bytes_of(&comparison)),
@@ -338,9 +343,9 @@ impl DenoisingKernels {
             Arg::Buffer(&self.vectors),
             Arg::Buffer(&self.noise),
             Arg::Buffer(&chroma.errors),
-        ];
+        ]);
         // SAFETY: as in `compare_luma`.
-        unsafe { chroma.compare.launch(queue, &args, items) }
+        unsafe { chroma.compare.launch(queue, &args, [columns, rows, references.len()]) }
     }
 
     /// What was measured of the blocks.
@@ -381,10 +386,10 @@ impl DenoisingKernels {
         ]);
         // SAFETY: as in `compare_luma`; neighbours are limited to the vectors that were found.
         unsafe { self.refine.launch(queue, &args, [items[0], items[1], others.len()])? };
-        for reference in (0..others.len()).filter(|_| has_chroma) {
-            let comparison =
-                FrameComparison { reference: reference as i32, is_refined: 1, ..FrameComparison::default() };
-            self.compare_chroma(queue, frame, others, comparison)?;
+        if has_chroma {
+            let references: Vec<_> = (0..others.len()).collect();
+            let comparison = FrameComparison { is_refined: 1, ..FrameComparison::default() };
+            self.compare_chroma(queue, frame, others, &references, comparison)?;
         }
         let no_chroma = PlanesShape::default();
         let (plane, halved, components, errors, averages) = match &self.chroma {

@@ -12,6 +12,8 @@
  */
 use gst::prelude::*;
 
+#[cfg(feature = "v1_24")]
+mod analytics;
 mod flow;
 mod imp;
 mod messages;

@@ -11,7 +11,7 @@ use super::{FRAME, frame, harness};
 #[test]
 fn each_region_is_an_object_that_is_tracked_until_it_is_lost() {
     let mut harness = harness("motiondetect");
-    let (mut begins, mut seen, mut lost) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut begins, mut lasts, mut lost) = (Vec::new(), Vec::new(), Vec::new());
     for number in 0..140 {
         harness.push(frame(number)).unwrap();
         let buffer = harness.pull().unwrap();
@@ -31,9 +31,8 @@ fn each_region_is_an_object_that_is_tracked_until_it_is_lost() {
                 .collect();
             let times = [region.begin, region.last].map(gst::ClockTime::from_nseconds);
             assert_eq!(tracked, [(region.id, times[0], times[1], false)]);
-            assert_eq!(times[1], FRAME * number);
             begins.push(times[0]);
-            seen.push(number);
+            lasts.push(times[1]);
         }
         let ended = meta.iter::<AnalyticsTrackingMtd>().map(|tracking| tracking.info());
         lost.extend(
@@ -44,9 +43,9 @@ fn each_region_is_an_object_that_is_tracked_until_it_is_lost() {
         assert_eq!(meta.iter::<AnalyticsAnyMtd>().count(), 2 * objects.len() + others);
     }
     assert!(begins.len() >= 24 && begins.iter().all(|begin| *begin == begins[0]), "{begins:?}");
-    let last = FRAME * *seen.last().unwrap();
+    assert!(lasts.is_sorted() && (FRAME * 89..FRAME * 94).contains(lasts.last().unwrap()), "{lasts:?}");
     let [(114..=118, 1, begin, end)] = lost[..] else { panic!("{lost:?}") };
-    assert_eq!((begin, end), (begins[0], last));
+    assert_eq!((begin, end), (begins[0], *lasts.last().unwrap()));
 }
 
 #[test]

@@ -12,7 +12,7 @@
  */
 use gst::prelude::*;
 
-#[cfg(feature = "v1_24")]
+#[cfg(feature = "analytics")]
 mod analytics;
 mod flow;
 mod imp;

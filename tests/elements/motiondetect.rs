@@ -4,7 +4,7 @@ use gst::prelude::*;
 use gst_check::Harness;
 use gstmotionestimate::camera::{CameraMotion, RegionMotion};
 
-#[cfg(feature = "v1_24")]
+#[cfg(feature = "analytics")]
 mod analytics;
 
 const WIDTH: usize = 160;

@@ -12,6 +12,8 @@
  */
 use gst::prelude::*;
 
+#[cfg(feature = "analytics")]
+mod analytics;
 mod flow;
 mod imp;
 mod messages;

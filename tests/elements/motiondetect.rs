@@ -4,6 +4,9 @@ use gst::prelude::*;
 use gst_check::Harness;
 use gstmotionestimate::camera::{CameraMotion, RegionMotion};
 
+#[cfg(feature = "analytics")]
+mod analytics;
+
 const WIDTH: usize = 160;
 const HEIGHT: usize = 96;
 const FRAME: gst::ClockTime = gst::ClockTime::from_mseconds(40);

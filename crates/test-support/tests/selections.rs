@@ -47,9 +47,9 @@ const CHECKS: [&str; 4] = [
 /// The command with what a later version of GStreamer has, as the scripts build.
 fn for_gstreamer(command: &str) -> String {
     if command.starts_with("cargo ") {
-        format!("{command} --features v1_24")
+        format!("{command} --features v1_24,analytics")
     } else {
-        command.replace(" default ", " default,v1_24 ")
+        command.replace(" default ", " default,v1_24,analytics ")
     }
 }
 

@@ -1,9 +1,10 @@
 //! Frames in, regions out.
 
+use motion_base::simd::Instructions;
 use motion_base::{FrameView, SetupError, memory};
 
 use crate::affine::Affine;
-use crate::align;
+use crate::align::{self, Aligned, Aligner, Before};
 use crate::camera::{self, Camera, Field};
 use crate::evidence::{Evidence, Judging};
 use crate::ghosts::{Pictures, Profile, is_light, join_strips, without_ghost};
@@ -59,6 +60,8 @@ pub struct Detector {
     /// Samples of the full frame on the side of a small one.
     factor: f64,
     settings: Settings,
+    instructions: Instructions,
+    aligner: Aligner,
     scene: Scene,
     light: Light,
     evidence: Evidence,
@@ -89,9 +92,6 @@ pub struct Detector {
     observation: Observation,
 }
 
-/// The camera has moved if a corner of the small frame has moved by more samples than this.
-const LEAST_MOTION: f64 = 0.2;
-
 /// The share of the frame that something that moves may cover. More is another light or scene.
 const MOST_OF_FRAME: f64 = 0.6;
 
@@ -119,13 +119,8 @@ impl Detector {
             return Err(DetectionError::FrameSize { width: size.0, height: size.1, halvings, least, most });
         }
         check(&settings)?;
-        Self::with_memory(size, small, halvings, settings).map_err(|_| DetectionError::FrameSize {
-            width: size.0,
-            height: size.1,
-            halvings,
-            least,
-            most,
-        })
+        Self::with_memory(size, small, halvings, settings, Instructions::best())
+            .map_err(|_| DetectionError::FrameSize { width: size.0, height: size.1, halvings, least, most })
     }
 
     fn with_memory(
@@ -133,19 +128,22 @@ impl Detector {
         small: (usize, usize),
         halvings: u32,
         settings: Settings,
+        instructions: Instructions,
     ) -> Result<Self, SetupError> {
         let samples = small.0 * small.1;
-        let evidence = Evidence::new(small)?;
+        let evidence = Evidence::new(small, instructions)?;
         let is_masked = settings.mask.as_ref().map(|mask| masked(mask, evidence.cells, small));
         let blocks = evidence.blocks();
-        let light = Light::new(small)?;
+        let light = Light::new(small, instructions)?;
         let tiles = light.tiles.0 * light.tiles.1;
         Ok(Self {
             size,
             small,
             factor: f64::from(1u32 << halvings),
             settings,
-            scene: Scene::new(small)?,
+            instructions,
+            aligner: Aligner::new(small, instructions)?,
+            scene: Scene::new(small, instructions)?,
             finder: RegionFinder::new(evidence.cells, small),
             light,
             evidence,
@@ -217,7 +215,9 @@ impl Detector {
         );
         self.tick(time);
         let field = field.filter(|field| field.covers(self.size));
-        let moved = self.align(luma, field.as_ref());
+        self.observation.camera = Camera::default();
+        let moved = if self.scene.is_known() { self.align(luma, field.as_ref()) } else { Affine::IDENTITY };
+        align::resample(self.instructions, luma, &self.to_model, &mut self.seen, &mut self.is_seen);
         self.scene.fill(&self.seen, &self.is_seen, self.noise);
         self.scene.measure_texture();
         self.light.measure(&self.scene, &self.seen, &self.is_seen, self.noise, time < self.settles);
@@ -279,79 +279,34 @@ impl Detector {
     /// this one.
     fn align(&mut self, luma: &FrameView<'_>, field: Option<&Field<'_>>) -> Affine {
         let earlier = self.to_model;
-        self.observation.camera = Camera::default();
-        let is_known = self.scene.age[self.small.0 * (self.small.1 / 2) + self.small.0 / 2] > 0.0;
-        if !is_known {
-            align::resample(luma, &Affine::IDENTITY, &mut self.seen, &mut self.is_seen);
-            return Affine::IDENTITY;
-        }
         let fit = field.and_then(|field| {
             self.measure_block_texture(field);
             camera::fit(field, &self.texture, self.size, &mut self.order)
         });
         let limit = 4.0 + 2.0 * self.noise;
-        let light = self.light.global;
-        let resample = |this: &mut Self, to_model: &Affine| {
-            let to_frame = to_model.inverse().unwrap_or(Affine::IDENTITY);
-            align::resample(luma, &to_frame, &mut this.seen, &mut this.is_seen);
+        let before = Before {
+            scene: &self.scene,
+            light: self.light.global,
+            limit,
+            to_model: earlier,
+            is_still: self.still >= STILL,
         };
-        resample(self, &earlier);
-        let mut best = align::error(&self.scene, &self.seen, &self.is_seen, light, limit);
-        let mut current = earlier;
-        // What the vectors say, if it is more than the noise of a still camera.
-        if let Some(fit) = &fit {
-            let back = fit.map.scaled(1.0 / self.factor);
-            let reach = back.reach(self.small);
-            if fit.following >= 0.3 && reach > LEAST_MOTION && reach < self.small.0 as f64 {
-                let candidate = earlier.after(&back);
-                resample(self, &candidate);
-                let error = align::error(&self.scene, &self.seen, &self.is_seen, light, limit);
-                if error < 0.97 * best {
-                    (best, current) = (error, candidate);
-                } else {
-                    resample(self, &earlier);
-                }
-            }
-        }
-        let steps = if current == earlier && self.still >= STILL { 1 } else { 2 };
-        for _ in 0..steps {
-            let Some(step) = align::misplacement(&self.scene, &self.seen, &self.is_seen, light, limit) else {
-                break;
-            };
-            let reach = step.reach(self.small);
-            let least = if self.still < STILL || current != earlier { 0.03 } else { LEAST_MOTION };
-            if !(least..4.0).contains(&reach) {
-                break;
-            }
-            let candidate = step.after(&current);
-            resample(self, &candidate);
-            let error = align::error(&self.scene, &self.seen, &self.is_seen, light, limit);
-            if error < 0.985 * best {
-                (best, current) = (error, candidate);
-            } else {
-                resample(self, &current);
-                break;
-            }
-        }
-        let moved = current.inverse().map_or(Affine::IDENTITY, |to_frame| to_frame.after(&earlier));
-        let moved = if current == earlier { Affine::IDENTITY } else { moved };
-        if moved.reach(self.small) > 0.1 {
-            self.still = 0;
-        } else {
-            self.still = (self.still + 1).min(STILL);
-        }
-        self.to_model = current;
+        let Aligned { to_model, error } = self.aligner.find(luma, &before, fit.as_ref(), self.factor);
+        let moved = to_model.inverse().map_or(Affine::IDENTITY, |to_frame| to_frame.after(&earlier));
+        let moved = if to_model == earlier { Affine::IDENTITY } else { moved };
+        self.still = if moved.reach(self.small) > 0.1 { 0 } else { (self.still + 1).min(STILL) };
+        self.to_model = to_model;
         self.observation.camera = Camera {
             matrix: moved.scaled(self.factor).0,
             following: fit.map_or(0.0, |fit| fit.following),
-            confidence: (1.0 - best / f64::from(limit)).clamp(0.0, 1.0),
+            confidence: (1.0 - error / f64::from(limit)).clamp(0.0, 1.0),
         };
-        self.anchor(luma);
+        self.anchor();
         moved
     }
 
     /// Keeps the model near the frame: whole samples are scrolled, and what is left of a zoom or rotation is resampled when it is large.
-    fn anchor(&mut self, luma: &FrameView<'_>) {
+    fn anchor(&mut self) {
         let (width, height) = self.small;
         let (middle_x, middle_y) = (width as f64 / 2.0, height as f64 / 2.0);
         let (x, y) = self.to_model.apply(middle_x, middle_y);
@@ -366,11 +321,7 @@ impl Detector {
         } else if right != 0.0 || down != 0.0 {
             self.scene.scroll(right as isize, down as isize);
             self.to_model = rest;
-        } else {
-            return;
         }
-        let to_frame = self.to_model.inverse().unwrap_or(Affine::IDENTITY);
-        align::resample(luma, &to_frame, &mut self.seen, &mut self.is_seen);
     }
 
     /// How much texture the model has in each block of `field`.

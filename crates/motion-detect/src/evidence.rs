@@ -1,6 +1,6 @@
 //! How surely cells of a frame show something else than the scene.
 
-use motion_base::simd::{InstructionSet, InstructionSetName, Instructions, Work};
+use motion_base::simd::{InstructionSet, Instructions, Work};
 use motion_base::{SetupError, memory};
 
 use crate::light::Light;
@@ -73,7 +73,7 @@ impl Evidence {
     ///
     /// # Errors
     /// [`SetupError::Memory`] if there is too little.
-    pub fn new(size: (usize, usize)) -> Result<Self, SetupError> {
+    pub fn new(size: (usize, usize), instructions: Instructions) -> Result<Self, SetupError> {
         let (width, height) = size;
         let blocks = (width / STEP, height / STEP);
         let cells = (blocks.0 - 1, blocks.1 - 1);
@@ -84,7 +84,7 @@ impl Evidence {
         let mut habit = memory::values(what, cells.0 * cells.1)?;
         habit.fill(1.0);
         Ok(Self {
-            instructions: InstructionSetName::best().required()?,
+            instructions,
             size,
             blocks,
             cells,

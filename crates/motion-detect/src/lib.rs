@@ -11,6 +11,7 @@ mod ghosts;
 mod light;
 mod mask;
 mod regions;
+mod resampling;
 mod scene;
 mod settings;
 mod tracks;

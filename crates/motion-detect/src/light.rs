@@ -1,6 +1,6 @@
 //! How the light differs between the model and a frame: a gain and an offset, of the whole frame and of its parts.
 
-use motion_base::simd::{InstructionSet, InstructionSetName, Instructions, Work};
+use motion_base::simd::{InstructionSet, Instructions, Work};
 use motion_base::{SetupError, memory};
 
 use crate::scene::Scene;
@@ -60,12 +60,12 @@ impl Light {
     ///
     /// # Errors
     /// [`SetupError::Memory`] if there is too little.
-    pub fn new((width, height): (usize, usize)) -> Result<Self, SetupError> {
+    pub fn new((width, height): (usize, usize), instructions: Instructions) -> Result<Self, SetupError> {
         let tiles = (width.div_ceil(TILE), height.div_ceil(TILE));
         let count = tiles.0 * tiles.1;
         let floats = || memory::values("the light of a frame", count);
         Ok(Self {
-            instructions: InstructionSetName::best().required()?,
+            instructions,
             tiles,
             moments: memory::values("the light of a frame", count)?,
             before: floats()?,

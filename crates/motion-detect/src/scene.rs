@@ -1,9 +1,10 @@
 //! The model of the scene without what moves: for each sample what is seen there, how much it varies, and what may take its place.
 
-use motion_base::simd::{InstructionSet, InstructionSetName, Instructions, Work};
+use motion_base::simd::{InstructionSet, Instructions, Work};
 use motion_base::{SetupError, memory};
 
-use crate::affine::{Affine, Between};
+use crate::affine::Affine;
+use crate::resampling::{self, Mix, Plane};
 
 /// How fast the model follows what is seen, in seconds.
 pub const MEMORY: f32 = 4.0;
@@ -28,6 +29,7 @@ pub struct Scene {
     /// How much the mean differs around a sample.
     pub texture: Vec<f32>,
     scratch: Vec<f32>,
+    is_read: Vec<u8>,
 }
 
 /// How the model learns from a frame.
@@ -48,10 +50,10 @@ impl Scene {
     ///
     /// # Errors
     /// [`SetupError::Memory`] if there is too little.
-    pub fn new(size: (usize, usize)) -> Result<Self, SetupError> {
+    pub fn new(size: (usize, usize), instructions: Instructions) -> Result<Self, SetupError> {
         let plane = || memory::values("the model of a scene", size.0 * size.1);
         Ok(Self {
-            instructions: InstructionSetName::best().required()?,
+            instructions,
             size,
             mean: plane()?,
             spread: plane()?,
@@ -60,12 +62,18 @@ impl Scene {
             stay: plane()?,
             texture: plane()?,
             scratch: plane()?,
+            is_read: memory::values("the model of a scene", size.0)?,
         })
     }
 
     /// Columns and rows.
     pub fn size(&self) -> (usize, usize) {
         self.size
+    }
+
+    /// Whether anything is known, in its middle.
+    pub fn is_known(&self) -> bool {
+        self.age[self.size.0 * (self.size.1 / 2) + self.size.0 / 2] > 0.0
     }
 
     /// Forgets everything.
@@ -132,25 +140,21 @@ impl Scene {
         }
     }
 
-    /// Makes the model one whose sample at a place is what was at `from` of that place, between samples bilinear.
+    /// Makes the model one whose sample at a place is what was at `from` of that place.
     pub fn transform(&mut self, from: &Affine) {
-        let (width, height) = self.size;
-        let Self { mean, spread, age, candidate, stay, scratch, .. } = self;
-        // The age is last: it tells where there is something to read.
-        for (index, plane) in [mean, spread, candidate, stay, age].into_iter().enumerate() {
-            for y in 0..height {
-                for x in 0..width {
-                    let between = Between::around(from.apply(x as f64, y as f64), (width, height));
-                    scratch[y * width + x] = between.map_or(0.0, |between| {
-                        let around = between.numbers(width).map(|at| plane[at]);
-                        // What is only partly known is not known.
-                        if index >= 2 {
-                            around.into_iter().fold(f32::MAX, f32::min)
-                        } else {
-                            between.bilinear(around)
-                        }
-                    });
-                }
+        let Self { instructions, size, mean, spread, age, candidate, stay, scratch, is_read, .. } = self;
+        // What is only partly known is not known, and what did not stay everywhere did not stay.
+        let planes = [
+            (mean, Mix::Mean),
+            (spread, Mix::Mean),
+            (candidate, Mix::Least),
+            (stay, Mix::Least),
+            (age, Mix::Least),
+        ];
+        for (plane, mix) in planes {
+            for (y, row) in scratch.chunks_exact_mut(size.0).enumerate() {
+                let plane = Plane { samples: plane, stride: size.0, size: *size };
+                resampling::row(*instructions, plane, from, y, mix, row, is_read);
             }
             std::mem::swap(plane, scratch);
         }

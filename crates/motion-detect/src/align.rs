@@ -14,6 +14,11 @@ const STRIDE: usize = 3;
 /// The most unknowns: six of the map, an offset and a gain.
 const UNKNOWNS: usize = 8;
 
+/// What the unknowns are multiplied with, and the error: each of the first is one of the factors of a row, or that times v.
+const FACTORS: usize = 7;
+const TERMS: [(usize, usize); UNKNOWNS + 1] =
+    [(0, 0), (1, 0), (0, 1), (2, 0), (3, 0), (2, 1), (4, 0), (5, 0), (6, 0)];
+
 /// The camera has moved if a corner of the small frame has moved by more samples than this: less is noise.
 const LEAST_MOTION: f64 = 0.2;
 
@@ -209,11 +214,10 @@ impl Aligner {
         let mut count = 0u32;
         let rows = self.best.seen.chunks_exact(width).zip(self.best.is_seen.chunks_exact(width));
         for (y, (seen, is_seen)) in (1..height - 1).step_by(STRIDE).zip(rows) {
-            let mut row = [[0.0f32; UNKNOWNS + 1]; UNKNOWNS];
-            let v = (y as f32 - middle_y) / unit;
             let line = |y: usize| &scene.mean[y * width..][..width];
             let (above, mean, below) = (line(y - 1), line(y), line(y + 1));
             let age = &scene.age[y * width..][..width];
+            let mut row = [[0.0f32; FACTORS]; FACTORS];
             for x in (1..width - 1).step_by(STRIDE) {
                 if is_seen[x] == 0 || age[x] < 2.0 {
                     continue;
@@ -228,26 +232,22 @@ impl Aligner {
                 let error = seen[x] - gain * mean[x] - offset;
                 let weight = 1.0 / (1.0 + (error / limit) * (error / limit));
                 let u = (x as f32 - middle_x) / unit;
-                let terms = [
-                    slope_x,
-                    slope_x * u,
-                    slope_x * v,
-                    slope_y,
-                    slope_y * u,
-                    slope_y * v,
-                    1.0,
-                    (mean[x] - 128.0) / 128.0,
-                    error,
-                ];
-                for i in 0..UNKNOWNS {
-                    let weighted = weight * terms[i];
-                    for j in i..=UNKNOWNS {
-                        row[i][j] += weighted * terms[j];
+                let light = (mean[x] - 128.0) / 128.0;
+                let factors = [slope_x, slope_x * u, slope_y, slope_y * u, 1.0, light, error];
+                for i in 0..FACTORS {
+                    let weighted = weight * factors[i];
+                    for j in i..FACTORS {
+                        row[i][j] += weighted * factors[j];
                     }
                 }
             }
-            for (sums, row) in sums.iter_mut().flatten().zip(row.iter().flatten()) {
-                *sums += f64::from(*row);
+            // In a row v is the same.
+            let v = [1.0, f64::from((y as f32 - middle_y) / unit)];
+            for (i, sums) in sums.iter_mut().enumerate() {
+                for (j, sum) in sums.iter_mut().enumerate().skip(i) {
+                    let (a, b) = (TERMS[i], TERMS[j]);
+                    *sum += f64::from(row[a.0.min(b.0)][a.0.max(b.0)]) * v[a.1] * v[b.1];
+                }
             }
         }
         if count < LEAST_SAMPLES {

@@ -1,5 +1,7 @@
 //! How the light differs between the model and a frame: a gain and an offset, of the whole frame and of its parts.
 
+use std::ops::Range;
+
 use motion_base::simd::{InstructionSet, Instructions, Work};
 use motion_base::{SetupError, memory};
 
@@ -87,11 +89,9 @@ impl Light {
                 // Lanes that are added at the end: the compiler may not reorder sums of floats.
                 let mut lanes = [[0.0f32; 8]; 6];
                 let columns = tile_x * TILE..((tile_x + 1) * TILE).min(width);
-                for y in tile_y * TILE..((tile_y + 1) * TILE).min(height) {
-                    let row = y * width + columns.start..y * width + columns.end;
-                    let (mean, seen, is_seen) = (&scene.mean[row.clone()], &seen[row.clone()], &is_seen[row]);
-                    self.instructions.run(TileRow { mean, seen, is_seen, lanes: &mut lanes });
-                }
+                let rows = tile_y * TILE..((tile_y + 1) * TILE).min(height);
+                let (mean, stride) = (&scene.mean[..], width);
+                self.instructions.run(Tile { mean, seen, is_seen, stride, rows, columns, lanes: &mut lanes });
                 let [count, model, seen, model_model, seen_seen, model_seen] =
                     lanes.map(|lanes| lanes.iter().fold(0.0, |sum, lane| sum + lane));
                 let share = 1.0 / count.max(1.0);
@@ -234,28 +234,51 @@ impl Light {
             let end = if pair == columns { width } else { (pair * TILE + TILE / 2).min(width) };
             let first = (x as f32 + 0.5 + (TILE / 2) as f32) / TILE as f32 - pair as f32;
             let end = end.max(x);
-            for (index, ((gain, offset), local)) in
-                gain[x..end].iter_mut().zip(&mut offset[x..end]).zip(&mut local[x..end]).enumerate()
-            {
-                let share = first + index as f32 / TILE as f32;
-                *gain = mix(left[0], right[0], share);
-                *offset = mix(left[1], right[1], share);
-                *local = mix(left[2], right[2], share);
-            }
+            self.instructions.run(Between {
+                left,
+                right,
+                first,
+                rows: [&mut gain[x..end], &mut offset[x..end], &mut local[x..end]],
+            });
             x = end;
         }
     }
 }
 
-/// A row of a tile, and the sums to which it is added.
-struct TileRow<'a> {
+/// The light of samples from the middle of a tile to that of the next.
+struct Between<'a> {
+    left: [f32; 3],
+    right: [f32; 3],
+    /// Where the first sample is on the way, in tiles.
+    first: f32,
+    rows: [&'a mut [f32]; 3],
+}
+
+impl<E: InstructionSet> Work<E> for Between<'_> {
+    #[inline(always)]
+    fn run(self, _: E) {
+        for (index, row) in self.rows.into_iter().enumerate() {
+            let (left, right) = (self.left[index], self.right[index]);
+            for at in 0..row.len() {
+                let share = self.first + (at as u32 as i32 as f32) / TILE as f32;
+                row[at] = left + (right - left) * share;
+            }
+        }
+    }
+}
+
+/// A tile, and the sums to which it is added.
+struct Tile<'a> {
     mean: &'a [f32],
     seen: &'a [f32],
     is_seen: &'a [u8],
+    stride: usize,
+    rows: Range<usize>,
+    columns: Range<usize>,
     lanes: &'a mut [[f32; 8]; 6],
 }
 
-impl TileRow<'_> {
+impl Tile<'_> {
     #[inline(always)]
     fn add(lanes: &mut [[f32; 8]; 6], lane: usize, mean: f32, seen: f32, is_seen: u8) {
         // Around mid grey, where squares of floats lose nothing.
@@ -270,20 +293,23 @@ impl TileRow<'_> {
     }
 }
 
-impl<E: InstructionSet> Work<E> for TileRow<'_> {
+impl<E: InstructionSet> Work<E> for Tile<'_> {
     #[inline(always)]
     fn run(self, _: E) {
-        let (means, mean_rest) = self.mean.as_chunks::<8>();
-        let (seens, seen_rest) = self.seen.as_chunks::<8>();
-        let (flags, flag_rest) = self.is_seen.as_chunks::<8>();
         let mut lanes = *self.lanes;
-        for ((mean, seen), is_seen) in means.iter().zip(seens).zip(flags) {
-            for lane in 0..8 {
-                Self::add(&mut lanes, lane, mean[lane], seen[lane], is_seen[lane]);
+        for y in self.rows {
+            let row = y * self.stride + self.columns.start..y * self.stride + self.columns.end;
+            let (means, mean_rest) = self.mean[row.clone()].as_chunks::<8>();
+            let (seens, seen_rest) = self.seen[row.clone()].as_chunks::<8>();
+            let (flags, flag_rest) = self.is_seen[row].as_chunks::<8>();
+            for at in 0..means.len() {
+                for lane in 0..8 {
+                    Self::add(&mut lanes, lane, means[at][lane], seens[at][lane], flags[at][lane]);
+                }
             }
-        }
-        for (lane, ((&mean, &seen), &is_seen)) in mean_rest.iter().zip(seen_rest).zip(flag_rest).enumerate() {
-            Self::add(&mut lanes, lane, mean, seen, is_seen);
+            for lane in 0..mean_rest.len() {
+                Self::add(&mut lanes, lane, mean_rest[lane], seen_rest[lane], flag_rest[lane]);
+            }
         }
         *self.lanes = lanes;
     }

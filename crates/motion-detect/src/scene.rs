@@ -30,6 +30,8 @@ pub struct Scene {
     pub texture: Vec<f32>,
     scratch: Vec<f32>,
     is_read: Vec<u8>,
+    /// Whether something is known everywhere.
+    is_complete: bool,
 }
 
 /// How the model learns from a frame.
@@ -63,6 +65,7 @@ impl Scene {
             texture: plane()?,
             scratch: plane()?,
             is_read: memory::values("the model of a scene", size.0)?,
+            is_complete: false,
         })
     }
 
@@ -78,18 +81,30 @@ impl Scene {
 
     /// Forgets everything.
     pub fn restart(&mut self) {
+        self.is_complete = false;
         self.age.fill(0.0);
         self.stay.fill(0.0);
     }
 
     /// Takes what is seen at places of which nothing is known.
     pub fn fill(&mut self, seen: &[f32], is_seen: &[u8], noise: f32) {
-        let known = self.mean.iter_mut().zip(&mut self.spread).zip(&mut self.age).zip(&mut self.stay);
-        for ((((mean, spread), age), stay), (&seen, &is_seen)) in known.zip(seen.iter().zip(is_seen)) {
-            if *age == 0.0 && is_seen != 0 {
-                (*mean, *spread, *age, *stay) = (seen, 2.0 * noise + 1.0, 1.0, 0.0);
+        if self.is_complete {
+            return;
+        }
+        self.is_complete = true;
+        for at in 0..seen.len() {
+            if self.age[at] == 0.0 {
+                self.is_complete &= is_seen[at] != 0;
+                if is_seen[at] != 0 {
+                    self.take(at, seen[at], 2.0 * noise + 1.0, 1.0);
+                }
             }
         }
+    }
+
+    /// Takes what is seen in a place for the scene.
+    fn take(&mut self, at: usize, seen: f32, spread: f32, age: f32) {
+        (self.mean[at], self.spread[at], self.age[at], self.stay[at]) = (seen, spread, age, 0.0);
     }
 
     /// Finds how much the mean differs around each sample: the larger of the differences across and down, spread to its neighbours.
@@ -111,6 +126,7 @@ impl Scene {
 
     /// Moves the model so that what was at `(x + right, y + down)` is at `(x, y)`.
     pub fn scroll(&mut self, right: isize, down: isize) {
+        self.is_complete = false;
         let (width, height) = (self.size.0 as isize, self.size.1 as isize);
         let planes = [&mut self.mean, &mut self.spread, &mut self.age, &mut self.candidate, &mut self.stay];
         for (index, plane) in planes.into_iter().enumerate() {
@@ -142,6 +158,7 @@ impl Scene {
 
     /// Makes the model one whose sample at a place is what was at `from` of that place.
     pub fn transform(&mut self, from: &Affine) {
+        self.is_complete = false;
         let Self { instructions, size, mean, spread, age, candidate, stay, scratch, is_read, .. } = self;
         // What is only partly known is not known, and what did not stay everywhere did not stay.
         let planes = [
@@ -224,7 +241,7 @@ impl Scene {
         let start = y * self.size.0;
         for x in columns {
             let at = start + x;
-            (self.mean[at], self.spread[at], self.age[at], self.stay[at]) = (seen[at], noise + 1.0, 4.0, 0.0);
+            self.take(at, seen[at], noise + 1.0, 4.0);
         }
     }
 }

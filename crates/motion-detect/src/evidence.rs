@@ -19,6 +19,9 @@ const HABIT: f32 = 30.0;
 /// By how much a cell must be surer than before.
 const MARGIN: f32 = 1.15;
 
+/// How much surer than a region needs a cell is often: where a quarter of a box is, only what travels begins.
+const USUAL: f32 = 1.9;
+
 /// Cells around one that learn with it.
 const REACH: usize = 2;
 
@@ -227,7 +230,7 @@ impl Evidence {
         let (mut usual, mut count) = (0, 0);
         for y in at(blob.y, self.cells.1)..at(blob.y + blob.height, self.cells.1) + 1 {
             let row = &self.habit[y * self.cells.0..][columns.clone()];
-            usual += row.iter().filter(|&&habit| habit > 1.4).count();
+            usual += row.iter().filter(|&&habit| habit > USUAL).count();
             count += row.len();
         }
         4 * usual > count

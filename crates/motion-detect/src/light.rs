@@ -10,6 +10,10 @@ use crate::scene::Scene;
 /// The side of a tile, in samples.
 pub const TILE: usize = 16;
 
+/// Tiles of which a gain can be told have at least this mean, and a row of them at least so many.
+const LEAST_LIT: f32 = 16.0;
+const LEAST_TILES: usize = 8;
+
 /// What the samples of a tile have in common with the model.
 #[derive(Clone, Copy, Debug, Default)]
 struct Moments {
@@ -42,6 +46,8 @@ pub struct Light {
     /// The mean of each tile in the frame before.
     before: Vec<f32>,
     gains: Vec<f32>,
+    /// Those of the tiles of a row, in order.
+    band_gains: Vec<f32>,
     offsets: Vec<f32>,
     /// The light of each tile.
     pub local: Vec<TileLight>,
@@ -72,6 +78,7 @@ impl Light {
             moments: memory::values("the light of a frame", count)?,
             before: floats()?,
             gains: floats()?,
+            band_gains: Vec::with_capacity(tiles.0),
             offsets: floats()?,
             local: memory::values("the light of a frame", count)?,
             global: (1.0, 0.0),
@@ -164,14 +171,33 @@ impl Light {
         (gain as f32, offset as f32)
     }
 
+    /// The gain of a row of tiles: the median of theirs, with the offset of the frame. Lamps at the mains and a shutter that rolls make
+    /// bands across the frame, which move up or down.
+    fn band(&mut self, y: usize) -> f32 {
+        let (gain, offset) = self.global;
+        let columns = self.tiles.0;
+        self.band_gains.clear();
+        for tile in &self.moments[y * columns..(y + 1) * columns] {
+            if tile.count >= 1.0 && tile.model >= LEAST_LIT {
+                self.band_gains.push((tile.seen - offset) / tile.model);
+            }
+        }
+        if self.band_gains.len() < LEAST_TILES {
+            return gain;
+        }
+        self.band_gains.sort_unstable_by(f32::total_cmp);
+        self.band_gains[self.band_gains.len() / 2].clamp(0.7 * gain, 1.4 * gain)
+    }
+
     /// Gives each tile the light of the median of the tiles around it: an object that covers less than half of them has no say.
     fn spread_locally(&mut self, noise: f32, is_settling: bool) {
         let (columns, rows) = self.tiles;
         let (global_gain, global_offset) = self.global;
         let around = |at: usize, length: usize| at.saturating_sub(1)..(at + 2).min(length);
         for y in 0..rows {
+            let band = self.band(y);
             for x in 0..columns {
-                let mut gain = global_gain;
+                let mut gain = band;
                 if is_settling {
                     let mut sums = Moments::default();
                     for tile in around(y, rows).flat_map(|y| around(x, columns).map(move |x| y * columns + x))

@@ -277,3 +277,54 @@ impl Aligner {
         Some(Affine([x, y]))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_motion_of_the_camera_is_found_without_vectors() {
+        const SIZE: (usize, usize) = (200, 120);
+        let picture = |x: f64, y: f64| {
+            128.0 + 40.0 * (x / 9.0).sin() * (y / 7.0).cos() + 25.0 * ((x + 2.0 * y) / 23.0).sin()
+        };
+        let mut random = fastrand::Rng::with_seed(6);
+        for _ in 0..10 {
+            let mut part = |most: f64| (random.f64() - 0.5) * 2.0 * most;
+            let to_model = Affine([
+                [1.0 + part(0.008), part(0.008), part(1.0)],
+                [part(0.008), 1.0 + part(0.008), part(1.0)],
+            ]);
+            let all = |place: &dyn Fn(f64, f64) -> (f64, f64)| -> Vec<f64> {
+                (0..SIZE.0 * SIZE.1)
+                    .map(|at| {
+                        let (x, y) = place((at % SIZE.0) as f64, (at / SIZE.0) as f64);
+                        picture(x, y)
+                    })
+                    .collect()
+            };
+            let mut scene = Scene::new(SIZE, Instructions::best()).unwrap();
+            scene.mean = all(&|x, y| (x, y)).iter().map(|&sample| sample as f32).collect();
+            scene.age.fill(50.0);
+            let luma: Vec<u8> =
+                all(&|x, y| to_model.apply(x, y)).iter().map(|&sample| (sample + 0.5) as u8).collect();
+            let frame = FrameView::new(&luma, SIZE.0, SIZE.1, SIZE.0).unwrap();
+            let mut aligner = Aligner::new(SIZE, Instructions::best()).unwrap();
+            let mut found = Aligned { to_model: Affine::IDENTITY, error: 0.0 };
+            // As in frame after frame of a camera that has moved once.
+            for _ in 0..3 {
+                let before = Before {
+                    scene: &scene,
+                    light: (1.0, 0.0),
+                    limit: 6.0,
+                    to_model: found.to_model,
+                    is_still: false,
+                };
+                found = aligner.find(&frame, &before, None, 1.0);
+            }
+            let off = found.to_model.inverse().unwrap().after(&to_model).reach(SIZE);
+            assert!(off < 0.3, "{off} {found:?} {to_model:?}");
+            assert!(found.error < 1.0, "{found:?}");
+        }
+    }
+}

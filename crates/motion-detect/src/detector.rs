@@ -338,3 +338,90 @@ fn masked(mask: &Mask, (columns, rows): (usize, usize), (width, height): (usize,
     }
     is_masked
 }
+
+#[cfg(test)]
+mod tests {
+    use motion_base::simd::InstructionSetName;
+    use motion_base::{Grid, MotionVector};
+
+    use super::*;
+
+    const SIZE: (usize, usize) = (322, 182);
+
+    /// A number of 32 bits that looks random for each number.
+    fn scrambled(number: u32) -> u32 {
+        let mut bits = number.wrapping_mul(0x9e37_79b9) ^ 0x85eb_ca6b;
+        for _ in 0..3 {
+            bits = (bits ^ (bits >> 15)).wrapping_mul(0x2c1b_3c6d);
+        }
+        bits ^ (bits >> 16)
+    }
+
+    /// A texture that is the same on every machine: the mean of four corners of a lattice, each weighted by how near it is.
+    fn texture(x: i32, y: i32) -> i32 {
+        let (column, row) = (x.div_euclid(8), y.div_euclid(8));
+        let (right, down) = (x.rem_euclid(8), y.rem_euclid(8));
+        let corner = |x: i32, y: i32| (scrambled((x * 7919 + y) as u32) % 160) as i32;
+        let upper = corner(column, row) * (8 - right) + corner(column + 1, row) * right;
+        let lower = corner(column, row + 1) * (8 - right) + corner(column + 1, row + 1) * right;
+        (upper * (8 - down) + lower * down) / 64
+    }
+
+    /// A frame: a pan after a rest, another light, two objects, noise.
+    fn frame(number: i32, luma: &mut [u8]) -> i32 {
+        let camera = (number - 110).clamp(0, 40);
+        for (at, sample) in luma.iter_mut().enumerate() {
+            let (x, y) = ((at % SIZE.0) as i32, (at / SIZE.0) as i32);
+            let is_first = (0..20).contains(&(x - 3 * (number - 60))) && (40..64).contains(&y);
+            let is_second = (100..112).contains(&x) && (0..9).contains(&(y - (number - 70)));
+            let seen = 30 + texture(x + 2 * camera, y) + 50 * i32::from(is_first) - 25 * i32::from(is_second);
+            let lit = if number >= 160 { seen * 5 / 8 } else { seen };
+            let noise = (scrambled((number * 65536 + at as i32) as u32) % 7) as i32 - 3;
+            *sample = (lit + noise).clamp(0, 255) as u8;
+        }
+        if (1..40).contains(&camera) || number == 150 { 2 } else { 0 }
+    }
+
+    /// What is decided in the frames, as numbers.
+    fn decisions(instructions: Instructions) -> Vec<u64> {
+        let mut detector = Detector::with_memory(SIZE, SIZE, 0, Settings::default(), instructions).unwrap();
+        let grid = Grid { columns: SIZE.0.div_ceil(16), rows: SIZE.1.div_ceil(16) };
+        let (mut luma, mut found) = (vec![0; SIZE.0 * SIZE.1], Vec::new());
+        for number in 0..200 {
+            let step = frame(number, &mut luma);
+            let vectors = vec![MotionVector { x: step as i16 * 4, y: 0, cost: 0 }; grid.blocks()];
+            let field = Field { vectors: &vectors, grid, block: (16, 16), scale: 4.0 };
+            let view = FrameView::new(&luma, SIZE.0, SIZE.1, SIZE.0).unwrap();
+            let seen = detector.observe(number as u64 * 40_000_000, &view, Some(field));
+            let Observation { camera, regions, begun, ended, is_settling } = seen;
+            found.extend(camera.matrix.as_flattened().iter().map(|value| value.to_bits()));
+            found.push(u64::from(*is_settling));
+            for region in regions.iter().chain(begun).chain(ended) {
+                let Region { id, x, y, width, height, velocity, begin, last, confidence } = *region;
+                found.extend([id, x.into(), y.into(), width.into(), height.into(), begin, last]);
+                found.extend([velocity.0.to_bits(), velocity.1.to_bits(), confidence.to_bits()]);
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn decisions_are_the_same_bits_on_every_machine() {
+        let mut first = None;
+        for name in InstructionSetName::available() {
+            let found = decisions(name.required().unwrap());
+            assert!(*first.get_or_insert_with(|| found.clone()) == found, "{name}");
+        }
+        let found = first.unwrap();
+        // Regions were open in some of the frames: the matrices and the settling alone are seven numbers each.
+        assert!(found.len() > 200 * 7 + 500, "{}", found.len());
+        // FNV-1a, so that machines of other architectures can be compared.
+        let hash = found
+            .iter()
+            .flat_map(|number| number.to_le_bytes())
+            .fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
+                (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+            });
+        assert_eq!(hash, 4_293_602_685_038_839_799);
+    }
+}

@@ -84,7 +84,7 @@ impl Detector {
             hold: self.settings.hold,
             reach: REACH / factor + SMALL_REACH,
         };
-        self.tracks.follow(&mut self.finder.blobs, &now, motion_at);
+        self.tracks.follow(&self.finder.blobs, &now, motion_at);
     }
 
     /// How much the samples of a box of the model have changed since the frame before, on average.

@@ -285,9 +285,9 @@ impl<E: InstructionSet> Work<E> for Between<'_> {
     fn run(self, _: E) {
         for (index, row) in self.rows.into_iter().enumerate() {
             let (left, right) = (self.left[index], self.right[index]);
-            for at in 0..row.len() {
+            for (at, sample) in row.iter_mut().enumerate() {
                 let share = self.first + (at as u32 as i32 as f32) / TILE as f32;
-                row[at] = left + (right - left) * share;
+                *sample = left + (right - left) * share;
             }
         }
     }

@@ -96,3 +96,40 @@ pub fn is_light(blob: &Blob, pictures: &Pictures<'_>, light: (f32, f32)) -> bool
     }
     steep < STEEP * difference * 2.0 * (columns + rows) as f32
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SIZE: usize = 96;
+
+    fn judged(blob: Blob, gain: impl Fn(usize, usize) -> f32, light: (f32, f32)) -> bool {
+        let texture = |at: usize| 100.0 + (at % SIZE * 7 % 23) as f32 + (at / SIZE * 5 % 19) as f32;
+        let expected: Vec<f32> = (0..SIZE * SIZE).map(texture).collect();
+        let seen: Vec<f32> = (0..SIZE * SIZE).map(|at| gain(at % SIZE, at / SIZE) * expected[at]).collect();
+        let pictures = Pictures { width: SIZE, height: SIZE, seen: &seen, expected: &expected, noise: 1.0 };
+        is_light(&blob, &pictures, light)
+    }
+
+    #[test]
+    fn soft_shadows_are_light_and_edges_are_not() {
+        let blob = |side: f64| Blob { x: 30.0, y: 34.0, width: side, height: side, ..Blob::default() };
+        // A shadow that deepens over forty samples.
+        let shadow = |x: usize, _: usize| 1.0 - 0.4 * (x as f32 / 40.0).min(1.0);
+        assert!(judged(blob(24.0), shadow, (1.0, 0.0)));
+        let object = |x: usize, y: usize| {
+            if (30..54).contains(&x) && (34..58).contains(&y) { 0.8 } else { 1.0 }
+        };
+        assert!(!judged(blob(24.0), object, (1.0, 0.0)));
+        // In another light of the whole frame, the object is one still.
+        assert!(!judged(blob(24.0), |x, y| 0.5 * object(x, y), (0.5, 0.0)));
+        // Of a few samples it cannot be told.
+        assert!(!judged(blob(2.0), shadow, (1.0, 0.0)));
+        // At the edges of the frame as well.
+        assert!(judged(
+            Blob { x: 0.0, y: 0.0, width: 40.0, height: 96.0, ..Blob::default() },
+            shadow,
+            (1.0, 0.0)
+        ));
+    }
+}

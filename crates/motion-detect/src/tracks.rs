@@ -174,7 +174,7 @@ impl Tracks {
     /// the camera, as far as vectors tell.
     pub fn follow(
         &mut self,
-        blobs: &mut Vec<Blob>,
+        blobs: &[Blob],
         now: &Circumstances,
         motion_at: impl Fn(f64, f64) -> (f64, f64),
     ) {

@@ -170,6 +170,11 @@ impl Detector {
         f64::from(self.noise.level)
     }
 
+    /// What the last frame has shown.
+    pub fn observation(&self) -> &Observation {
+        &self.observation
+    }
+
     /// Forgets the scene, and ends all regions: what comes next has nothing to do with what was before.
     pub fn finish(&mut self) -> &[Region] {
         self.restart();

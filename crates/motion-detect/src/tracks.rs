@@ -24,8 +24,8 @@ const LOSS: f64 = 3.0;
 /// Boxes of a frame that belong to no region, from which on there is rain or snow.
 const CLUTTERED: f64 = 2.0;
 
-/// By how much something must be larger than these boxes, as some of them touch.
-const LARGER: f64 = 6.0;
+/// By how much something must be larger than these boxes. More would leave out people among people who have not begun yet.
+const LARGER: f64 = 3.0;
 
 /// What is followed.
 #[derive(Clone, Copy, Debug, Default)]

@@ -143,15 +143,12 @@ impl MotionDetect {
         }
         let Some(stream) = &mut state.stream else { return Ok(Some(buffer)) };
         let mut tell = |error| gst::warning!(CAT, imp = self, "Motion field ignored: {error}");
-        let observed = stream.observe(&buffer, &mut tell).cloned();
-        let observation = match observed {
-            Ok(observation) => observation,
-            Err(error) => {
-                stream.forget_search();
-                self.post_error_message(error.message(stream.info()));
-                return Err(gst::FlowError::Error);
-            }
-        };
+        if let Err(error) = stream.observe(&buffer, &mut tell) {
+            stream.forget_search();
+            self.post_error_message(error.message(stream.info()));
+            return Err(gst::FlowError::Error);
+        }
+        let observation = stream.observation();
         let size = (stream.info().width(), stream.info().height());
         let target = buffer.make_mut();
         // Those of another detector upstream.
@@ -191,8 +188,9 @@ impl MotionDetect {
                 if waiting > 0 { stream.held.own_if_scarce(buffer, waiting) } else { buffer }
             }
         };
-        let is_motion = settings.drop == DetectDrop::None || !observation.regions.is_empty();
+        let is_motion = settings.drop == DetectDrop::None || !stream.observation().regions.is_empty();
         stream.push(buffer, is_motion, &settings);
+        let observation = stream.observation();
         self.post_regions("motion-end", &observation.ended, &times);
         self.post_regions("motion-begin", &observation.begun, &times);
         Ok(None)

@@ -165,7 +165,7 @@ impl DetectStream {
         pts.map_or(next, gst::ClockTime::nseconds)
     }
 
-    /// Looks at the frame in `buffer`. Calls `tell` with the error of a field that is not valid or not of this frame.
+    /// Looks at the frame in `buffer`: [`Self::observation`] then says what it shows. Calls `tell` with the error of a field that is not valid or not of this frame.
     ///
     /// # Errors
     /// [`StreamError`] if the buffer does not hold the frame its caps promise, or the search fails.
@@ -173,7 +173,7 @@ impl DetectStream {
         &mut self,
         buffer: &gst::BufferRef,
         tell: &mut dyn FnMut(MetaError),
-    ) -> Result<&Observation, StreamError> {
+    ) -> Result<(), StreamError> {
         let time = self.time_of(buffer.pts());
         self.time = Some(time);
         let Self { layout, detector, frames, instructions, search, .. } = self;
@@ -198,7 +198,8 @@ impl DetectStream {
                 block: (description.block_width as usize, description.block_height as usize),
                 scale: description.scale.into(),
             };
-            return Ok(detector.observe(time, &small.view(), Some(field)));
+            detector.observe(time, &small.view(), Some(field));
+            return Ok(());
         }
         let slot = search.session.add_frame(search.frames.make(*instructions, &small.view()))?;
         let found = match search.previous.replace(slot) {
@@ -216,7 +217,13 @@ impl DetectStream {
             block: (BLOCK << search.halvings, BLOCK << search.halvings),
             scale: UNITS / f64::from(1u32 << search.halvings),
         });
-        Ok(detector.observe(time, &small.view(), field))
+        detector.observe(time, &small.view(), field);
+        Ok(())
+    }
+
+    /// What the last frame has shown.
+    pub fn observation(&self) -> &Observation {
+        self.detector.observation()
     }
 
     /// Forgets the scene, and returns the regions that were open, and when the last frame was.

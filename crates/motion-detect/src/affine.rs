@@ -4,47 +4,6 @@
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Affine(pub [[f64; 3]; 2]);
 
-/// The four samples around a place of a plane, and where between them it is.
-pub struct Between {
-    columns: [usize; 2],
-    rows: [usize; 2],
-    share: (f32, f32),
-}
-
-impl Between {
-    /// Those around `(x, y)` in a plane of this size; `None` outside. Half a sample outside is as good as the edge.
-    #[inline]
-    pub fn around((x, y): (f64, f64), (width, height): (usize, usize)) -> Option<Self> {
-        let (right, bottom) = (width as f64 - 1.0, height as f64 - 1.0);
-        let is_inside = x >= -0.5 && y >= -0.5 && x <= right + 0.5 && y <= bottom + 0.5;
-        if !is_inside {
-            return None;
-        }
-        let (x, y) = (x.clamp(0.0, right), y.clamp(0.0, bottom));
-        let (left, above) = (x as usize, y as usize);
-        Some(Self {
-            columns: [left, (left + 1).min(width - 1)],
-            rows: [above, (above + 1).min(height - 1)],
-            share: ((x - left as f64) as f32, (y - above as f64) as f32),
-        })
-    }
-
-    /// Their numbers in rows `stride` samples apart, row by row.
-    #[inline]
-    pub fn numbers(&self, stride: usize) -> [usize; 4] {
-        let ([left, after], [above, below]) = (self.columns, self.rows);
-        [above * stride + left, above * stride + after, below * stride + left, below * stride + after]
-    }
-
-    /// The sample between these.
-    #[inline]
-    pub fn bilinear(&self, [a, b, c, d]: [f32; 4]) -> f32 {
-        let upper = a + (b - a) * self.share.0;
-        let lower = c + (d - c) * self.share.0;
-        upper + (lower - upper) * self.share.1
-    }
-}
-
 impl Default for Affine {
     fn default() -> Self {
         Self::IDENTITY

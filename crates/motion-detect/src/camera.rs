@@ -3,6 +3,7 @@
 use motion_base::{Grid, MotionVector};
 
 use crate::affine::{Affine, solve};
+use crate::scene::Scene;
 
 /// The vectors of the blocks of a frame, which point to the frame before.
 #[derive(Clone, Copy, Debug)]
@@ -79,6 +80,31 @@ pub struct Fit {
     pub map: Affine,
     /// The share of texture that follows it.
     pub following: f64,
+}
+
+/// Measures how much texture the model has in each block of `field`. `factor` is the side of a small sample in samples of the full frame.
+pub fn measure_texture(field: &Field<'_>, scene: &Scene, factor: f64, noise: f32, texture: &mut Vec<u32>) {
+    let ((width, height), mean) = (scene.size(), &scene.mean);
+    // The middle of a block says enough.
+    let reach = |block: usize| ((block as f64 / factor / 2.0) as usize).clamp(1, 4);
+    let (reach_x, reach_y) = (reach(field.block.0), reach(field.block.1));
+    texture.clear();
+    for index in 0..field.grid.blocks() {
+        let (x, y) = field.middle(index);
+        let (x, y) = ((x / factor) as usize, (y / factor) as usize);
+        let (mut across, mut down, mut count) = (0.0f32, 0.0f32, 0.0f32);
+        for y in y.saturating_sub(reach_y)..(y + reach_y).min(height - 1) {
+            for x in x.saturating_sub(reach_x)..(x + reach_x).min(width - 1) {
+                let at = y * width + x;
+                across += (mean[at + 1] - mean[at]).abs();
+                down += (mean[at + width] - mean[at]).abs();
+                count += 1.0;
+            }
+        }
+        // Texture of one direction alone does not say where a block is from.
+        let least = across.min(down) / count.max(1.0) * 4.0 - noise;
+        texture.push(least.clamp(0.0, 64.0) as u32);
+    }
 }
 
 /// Fits the map that most of the blocks follow to `field`, each weighted by its `texture`. `size` is that of the full frame.

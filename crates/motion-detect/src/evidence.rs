@@ -1,6 +1,6 @@
 //! How surely cells of a frame show something else than the scene.
 
-use motion_base::simd::{InstructionSet, InstructionSetName, Instructions, Work};
+use motion_base::simd::{InstructionSet, Instructions, Work};
 use motion_base::{SetupError, memory};
 
 use crate::light::Light;
@@ -18,6 +18,9 @@ const HABIT: f32 = 30.0;
 
 /// By how much a cell must be surer than before.
 const MARGIN: f32 = 1.15;
+
+/// How much surer than a region needs a cell is often: where a quarter of a box is, only what travels begins.
+const USUAL: f32 = 1.9;
 
 /// Cells around one that learn with it.
 const REACH: usize = 2;
@@ -48,10 +51,12 @@ pub struct Evidence {
     /// How surely each sample is something else, in standard deviations: the larger of the residuals with the light of its place
     /// and with that of the frame.
     pub samples: Vec<f32>,
-    /// Sums of residuals and of their squares, and of those with the light of the whole frame.
-    sums: Vec<[f32; 3]>,
-    /// How much the sums of each cell vary without an object, in standard deviations of independent noise.
-    usual: Vec<[f32; 2]>,
+    /// Of each 2 x 2 samples the sums of residuals, of their squares, and of the residuals with the light of the whole frame.
+    sums: [Vec<f32>; 3],
+    /// How far the sum of the residuals of each cell, and that of their squares, are from what independent noise gives.
+    statistics: [Vec<f32>; 2],
+    /// How much these vary without an object.
+    usual: [Vec<f32>; 2],
     /// The frames that this was learned from.
     learned: f32,
     /// How much surer a cell must be than usual, because it has been that sure before and nothing came of it.
@@ -73,39 +78,40 @@ impl Evidence {
     ///
     /// # Errors
     /// [`SetupError::Memory`] if there is too little.
-    pub fn new(size: (usize, usize)) -> Result<Self, SetupError> {
+    pub fn new(size: (usize, usize), instructions: Instructions) -> Result<Self, SetupError> {
         let (width, height) = size;
         let blocks = (width / STEP, height / STEP);
         let cells = (blocks.0 - 1, blocks.1 - 1);
         let what = "the evidence of a frame";
         let row = || memory::values(what, width);
-        let mut usual = memory::values(what, cells.0 * cells.1)?;
-        usual.fill([1.0; 2]);
-        let mut habit = memory::values(what, cells.0 * cells.1)?;
-        habit.fill(1.0);
-        Ok(Self {
-            instructions: InstructionSetName::best().required()?,
+        let sums = || memory::values(what, blocks.0 * blocks.1);
+        let of_cells = || memory::values(what, cells.0 * cells.1);
+        let mut evidence = Self {
+            instructions,
             size,
             blocks,
             cells,
             expected: memory::values(what, width * height)?,
             samples: memory::values(what, width * height)?,
-            sums: memory::values(what, blocks.0 * blocks.1)?,
-            usual,
+            sums: [sums()?, sums()?, sums()?],
+            statistics: [of_cells()?, of_cells()?],
+            usual: [of_cells()?, of_cells()?],
             learned: 0.0,
-            habit,
-            recent: memory::values(what, cells.0 * cells.1)?,
+            habit: of_cells()?,
+            recent: of_cells()?,
             is_touched: memory::values(what, cells.0 * cells.1)?,
             period: 0.0,
-            sure: memory::values(what, cells.0 * cells.1)?,
-            likely: memory::values(what, cells.0 * cells.1)?,
+            sure: of_cells()?,
+            likely: of_cells()?,
             rows: [row()?, row()?, row()?],
-        })
+        };
+        evidence.restart();
+        Ok(evidence)
     }
 
     /// Forgets how much cells vary.
     pub fn restart(&mut self) {
-        self.usual.fill([1.0; 2]);
+        self.usual.iter_mut().for_each(|usual| usual.fill(1.0));
         self.habit.fill(1.0);
         self.recent.fill(0.0);
         self.is_touched.fill(0);
@@ -116,48 +122,33 @@ impl Evidence {
     pub fn measure(&mut self, scene: &Scene, light: &Light, seen: &[f32], is_seen: &[u8], judging: &Judging) {
         let instructions = self.instructions;
         let (width, height) = self.size;
-        let (global_gain, global_offset) = light.global;
         let floor = (0.9 * judging.noise).max(0.7);
-        self.sums.fill([0.0; 3]);
+        self.sums.iter_mut().for_each(|sums| sums.fill(0.0));
+        let (blocks, rows) = self.blocks;
         for y in 0..height {
             let row = y * width..(y + 1) * width;
             let [gain, offset, local] = &mut self.rows;
             light.row(y, gain, offset, local);
-            let (mean, spread) = (&scene.mean[row.clone()], &scene.spread[row.clone()]);
-            let (texture, age) = (&scene.texture[row.clone()], &scene.age[row.clone()]);
-            let (seen, is_seen) = (&seen[row.clone()], &is_seen[row.clone()]);
-            let (expected, samples) = (&mut self.expected[row.clone()], &mut self.samples[row]);
-            let row = Row {
-                gain: &gain[..width],
-                offset: &offset[..width],
-                mean: &mean[..width],
-                spread: &spread[..width],
-                texture: &texture[..width],
-                age: &age[..width],
-                seen: &seen[..width],
-                is_seen: &is_seen[..width],
-                expected: &mut expected[..width],
-                samples: &mut samples[..width],
-                local: &mut local[..width],
-                global: (global_gain, global_offset),
+            // A last row that has no other one is in no cell.
+            let count = if y / STEP < rows { blocks } else { 0 };
+            let of_blocks = y / STEP * blocks..y / STEP * blocks + count;
+            instructions.run(Row {
+                gain,
+                offset,
+                mean: &scene.mean[row.clone()],
+                spread: &scene.spread[row.clone()],
+                texture: &scene.texture[row.clone()],
+                age: &scene.age[row.clone()],
+                seen: &seen[row.clone()],
+                is_seen: &is_seen[row.clone()],
+                expected: &mut self.expected[row.clone()],
+                samples: &mut self.samples[row],
+                local,
+                sums: self.sums.each_mut().map(|sums| &mut sums[of_blocks.clone()]),
+                global: light.global,
                 floor,
                 judging,
-            };
-            instructions.run(row);
-            if y / STEP < self.blocks.1 {
-                let sums = &mut self.sums[y / STEP * self.blocks.0..][..self.blocks.0];
-                for (sums, (residuals, whole)) in
-                    sums.iter_mut().zip(samples.chunks_exact(STEP).zip(local.chunks_exact(STEP)))
-                {
-                    sums[0] += residuals[0] + residuals[1];
-                    sums[1] += residuals[0] * residuals[0] + residuals[1] * residuals[1];
-                    sums[2] += whole[0] + whole[1];
-                }
-            }
-            for (sample, whole) in samples.iter_mut().zip(local.iter()) {
-                let whole = if judging.is_settling { 0.0 } else { whole.abs() };
-                *sample = sample.abs().max(whole);
-            }
+            });
         }
         self.judge(judging.is_settling);
     }
@@ -165,21 +156,19 @@ impl Evidence {
     fn judge(&mut self, is_settling: bool) {
         let (columns, rows) = self.cells;
         for y in 0..rows {
-            let (upper, lower) = (&self.sums[y * self.blocks.0..], &self.sums[(y + 1) * self.blocks.0..]);
+            let blocks = |row: usize| row * self.blocks.0..(row + 1) * self.blocks.0;
             let cells = y * columns..(y + 1) * columns;
-            let (sure, likely) = (&mut self.sure[cells.clone()], &mut self.likely[cells.clone()]);
-            let (habit, recent) = (&self.habit[cells.clone()], &mut self.recent[cells.clone()]);
-            let cells = self.usual[cells].iter().zip(habit).zip(recent).enumerate();
-            for ((x, ((usual, habit), recent)), (sure, likely)) in cells.zip(sure.iter_mut().zip(likely)) {
-                let sum = |index: usize| {
-                    upper[x][index] + upper[x + 1][index] + lower[x][index] + lower[x + 1][index]
-                };
-                let [mean, energy] = statistics(sum(0), sum(1));
-                let surest = (mean / usual[0]).max(energy / usual[1]);
-                *recent = recent.max(surest);
-                *sure = surest / habit;
-                *likely = if is_settling { *sure } else { sure.max(sum(2).abs() / (4.0 * usual[0] * habit)) };
-            }
+            self.instructions.run(CellRow {
+                upper: self.sums.each_ref().map(|sums| &sums[blocks(y)]),
+                lower: self.sums.each_ref().map(|sums| &sums[blocks(y + 1)]),
+                usual: self.usual.each_ref().map(|usual| &usual[cells.clone()]),
+                habit: &self.habit[cells.clone()],
+                statistics: self.statistics.each_mut().map(|found| &mut found[cells.clone()]),
+                recent: &mut self.recent[cells.clone()],
+                sure: &mut self.sure[cells.clone()],
+                likely: &mut self.likely[cells],
+                is_settling,
+            });
         }
     }
 
@@ -189,19 +178,14 @@ impl Evidence {
         self.learned += 1.0;
         let rate = rate.max(1.0 / (self.learned + 8.0));
         for y in 0..rows {
-            let (upper, lower) = (&self.sums[y * self.blocks.0..], &self.sums[(y + 1) * self.blocks.0..]);
-            for x in 0..columns {
-                let sum = |index: usize| {
-                    upper[x][index] + upper[x + 1][index] + lower[x][index] + lower[x + 1][index]
-                };
-                let usual = &mut self.usual[y * columns + x];
-                let is_object = is_object[y * self.blocks.0 + x];
-                self.is_touched[y * columns + x] |= is_object;
-                let rate = if is_object == 0 { rate } else { rate / 8.0 };
-                for (usual, value) in usual.iter_mut().zip(statistics(sum(0), sum(1))) {
-                    let value = (DEVIATION * value.max(0.0)).min(4.0 * *usual);
-                    *usual = (*usual + rate * (value - *usual)).max(1.0);
-                }
+            let cells = y * columns..(y + 1) * columns;
+            let is_object = &is_object[y * self.blocks.0..][..columns];
+            for (is_touched, is_object) in self.is_touched[cells.clone()].iter_mut().zip(is_object) {
+                *is_touched |= is_object;
+            }
+            for (usual, found) in self.usual.iter_mut().zip(&self.statistics) {
+                let (usual, found) = (&mut usual[cells.clone()], &found[cells.clone()]);
+                self.instructions.run(UsualRow { usual, found, is_object, rate });
             }
         }
     }
@@ -246,7 +230,7 @@ impl Evidence {
         let (mut usual, mut count) = (0, 0);
         for y in at(blob.y, self.cells.1)..at(blob.y + blob.height, self.cells.1) + 1 {
             let row = &self.habit[y * self.cells.0..][columns.clone()];
-            usual += row.iter().filter(|&&habit| habit > 1.4).count();
+            usual += row.iter().filter(|&&habit| habit > USUAL).count();
             count += row.len();
         }
         4 * usual > count
@@ -289,6 +273,8 @@ struct Row<'a> {
     samples: &'a mut [f32],
     /// How far the light is from that of the frame; then the residuals with that.
     local: &'a mut [f32],
+    /// Of each 2 x 2 samples, of this row and the other one.
+    sums: [&'a mut [f32]; 3],
     global: (f32, f32),
     floor: f32,
     judging: &'a Judging,
@@ -318,10 +304,84 @@ impl<E: InstructionSet> Work<E> for Row<'_> {
             let whole = (self.global.0 * mean[x] + self.global.1).clamp(0.0, 255.0);
             local[x] = ((seen[x] - whole) * share).clamp(-MOST, MOST);
         }
+        let [sums, squares, wholes] = self.sums;
+        let count = sums.len();
+        let (squares, wholes) = (&mut squares[..count], &mut wholes[..count]);
+        let (pairs, whole_pairs) =
+            (&samples.as_chunks::<STEP>().0[..count], &local.as_chunks::<STEP>().0[..count]);
+        for at in 0..count {
+            let ([first, second], [whole, other]) = (pairs[at], whole_pairs[at]);
+            sums[at] += first + second;
+            squares[at] += first * first + second * second;
+            wholes[at] += whole + other;
+        }
+        let share = if self.judging.is_settling { 0.0 } else { 1.0 };
+        for x in 0..width {
+            samples[x] = samples[x].abs().max(share * local[x].abs());
+        }
+    }
+}
+
+/// A row of cells, and the sums of their upper and their lower half.
+struct CellRow<'a> {
+    upper: [&'a [f32]; 3],
+    lower: [&'a [f32]; 3],
+    usual: [&'a [f32]; 2],
+    habit: &'a [f32],
+    statistics: [&'a mut [f32]; 2],
+    recent: &'a mut [f32],
+    sure: &'a mut [f32],
+    likely: &'a mut [f32],
+    is_settling: bool,
+}
+
+impl<E: InstructionSet> Work<E> for CellRow<'_> {
+    #[inline(always)]
+    fn run(self, _: E) {
+        let count = self.habit.len();
+        let (habit, recent) = (&self.habit[..count], &mut self.recent[..count]);
+        let (sure, likely) = (&mut self.sure[..count], &mut self.likely[..count]);
+        let [usual_mean, usual_energy] = self.usual.map(|usual| &usual[..count]);
+        let [means, energies] = self.statistics.map(|found| &mut found[..count]);
+        let [upper, lower] = [self.upper, self.lower].map(|sums| sums.map(|sums| &sums[..count + 1]));
+        let whole_share = if self.is_settling { 0.0 } else { 0.25 };
+        for x in 0..count {
+            let sum =
+                |index: usize| upper[index][x] + upper[index][x + 1] + lower[index][x] + lower[index][x + 1];
+            let [mean, energy] = statistics(sum(0), sum(1));
+            (means[x], energies[x]) = (mean, energy);
+            let surest = (mean / usual_mean[x]).max(energy / usual_energy[x]);
+            recent[x] = recent[x].max(surest);
+            sure[x] = surest / habit[x];
+            likely[x] = sure[x].max(whole_share * sum(2).abs() / (usual_mean[x] * habit[x]));
+        }
+    }
+}
+
+/// A row of what cells usually are.
+struct UsualRow<'a> {
+    usual: &'a mut [f32],
+    found: &'a [f32],
+    is_object: &'a [u8],
+    rate: f32,
+}
+
+impl<E: InstructionSet> Work<E> for UsualRow<'_> {
+    #[inline(always)]
+    fn run(self, _: E) {
+        let count = self.usual.len();
+        let (usual, found, is_object) =
+            (&mut self.usual[..count], &self.found[..count], &self.is_object[..count]);
+        for x in 0..count {
+            let rate = if is_object[x] == 0 { self.rate } else { self.rate / 8.0 };
+            let value = (DEVIATION * found[x].max(0.0)).min(4.0 * usual[x]);
+            usual[x] = (usual[x] + rate * (value - usual[x])).max(1.0);
+        }
     }
 }
 
 /// The sum and the sum of squares of 16 residuals as deviations from what independent noise gives.
+#[inline(always)]
 fn statistics(sum: f32, squares: f32) -> [f32; 2] {
     // The square of a normal number has a variance of 2: 16 of them of 32.
     [sum.abs() / 4.0, (squares - 16.0) / 5.656_854]

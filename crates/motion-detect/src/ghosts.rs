@@ -8,9 +8,6 @@ use crate::regions::Blob;
 /// Samples before and behind the edge of a box in which its edge may be.
 const NEAR: usize = 2;
 
-/// The least side, in samples, of what may be light alone.
-const LEAST_LIGHT: f64 = 6.0;
-
 /// The model, light as in the frame, and the frame, both at the places of the model.
 pub struct Pictures<'a> {
     /// Samples a row.
@@ -166,48 +163,6 @@ fn strip_way(blob: &Blob, is_upright: bool, pictures: &Pictures<'_>, profile: &m
         profile.measure(pictures, top - NEAR..bottom + NEAR, left..right, (pictures.width, 1));
         way(profile, right - left)
     }
-}
-
-/// Whether `blob` differs from the model by another light alone: by gains that change slowly from place to place, without an edge that the model does not have.
-///
-/// The edges of something that has come are as steep as its contrast; those of a shadow of a cloud or of a headlight's beam are not.
-pub fn is_light(blob: &Blob, pictures: &Pictures<'_>) -> bool {
-    let (left, top) = (blob.x as usize, blob.y as usize);
-    let (right, bottom) = (left + blob.width as usize, top + blob.height as usize);
-    if blob.width.min(blob.height) < LEAST_LIGHT {
-        return false;
-    }
-    let columns = left.max(NEAR + 1) - NEAR..(right + NEAR).min(pictures.width - 1);
-    let rows = top.max(NEAR + 1) - NEAR..(bottom + NEAR).min(pictures.height - 1);
-    let width = pictures.width;
-    let changes = |picture: &[f32], at: usize| {
-        [picture[at + 1] - picture[at - 1], picture[at + width] - picture[at - width]]
-    };
-    let (mut difference, mut count) = (0.0f64, 0.0f64);
-    for y in rows.clone() {
-        for at in y * width + columns.start..y * width + columns.end {
-            difference += f64::from((pictures.seen[at] - pictures.expected[at]).abs());
-            count += 1.0;
-        }
-    }
-    let difference = (difference / count.max(1.0)) as f32;
-    let floor = 2.1 * pictures.noise;
-    if 0.5 * difference < floor {
-        return false;
-    }
-    let least = floor.max(0.25 * difference);
-    let mut steep = 0.0f64;
-    for y in rows {
-        for at in y * width + columns.start..y * width + columns.end {
-            let (seen, expected) = (changes(pictures.seen, at), changes(pictures.expected, at));
-            // Light changes a texture by the gain that it has there.
-            let gain = ((pictures.seen[at] + 8.0) / (pictures.expected[at] + 8.0)).clamp(0.2, 5.0);
-            for (seen, expected) in seen.into_iter().zip(expected) {
-                steep += f64::from(((seen - gain * expected).abs() - least).max(0.0));
-            }
-        }
-    }
-    steep < 0.3 * f64::from(difference) * 2.0 * (blob.width + blob.height)
 }
 
 /// Takes from `blob` the part where something was and is no more. Returns whether that is all of it.

@@ -5,17 +5,25 @@
 mod affine;
 mod align;
 mod camera;
+mod changes;
 mod detector;
 mod evidence;
+mod following;
 mod ghosts;
+mod learning;
 mod light;
 mod mask;
+mod noise;
+mod observation;
 mod regions;
+mod resampling;
 mod scene;
 mod settings;
+mod shadows;
 mod tracks;
 
 pub use camera::{Camera, Field};
-pub use detector::{Detector, Observation, Region};
+pub use detector::Detector;
 pub use mask::{Mask, MaskError};
+pub use observation::{Observation, Region};
 pub use settings::{DetectionError, Settings};

@@ -1,12 +1,18 @@
 //! How the light differs between the model and a frame: a gain and an offset, of the whole frame and of its parts.
 
-use motion_base::simd::{InstructionSet, InstructionSetName, Instructions, Work};
+use std::ops::Range;
+
+use motion_base::simd::{InstructionSet, Instructions, Work};
 use motion_base::{SetupError, memory};
 
 use crate::scene::Scene;
 
 /// The side of a tile, in samples.
 pub const TILE: usize = 16;
+
+/// Tiles of which a gain can be told have at least this mean, and a row of them at least so many.
+const LEAST_LIT: f32 = 16.0;
+const LEAST_TILES: usize = 8;
 
 /// What the samples of a tile have in common with the model.
 #[derive(Clone, Copy, Debug, Default)]
@@ -40,6 +46,8 @@ pub struct Light {
     /// The mean of each tile in the frame before.
     before: Vec<f32>,
     gains: Vec<f32>,
+    /// Those of the tiles of a row, in order.
+    band_gains: Vec<f32>,
     offsets: Vec<f32>,
     /// The light of each tile.
     pub local: Vec<TileLight>,
@@ -60,16 +68,17 @@ impl Light {
     ///
     /// # Errors
     /// [`SetupError::Memory`] if there is too little.
-    pub fn new((width, height): (usize, usize)) -> Result<Self, SetupError> {
+    pub fn new((width, height): (usize, usize), instructions: Instructions) -> Result<Self, SetupError> {
         let tiles = (width.div_ceil(TILE), height.div_ceil(TILE));
         let count = tiles.0 * tiles.1;
         let floats = || memory::values("the light of a frame", count);
         Ok(Self {
-            instructions: InstructionSetName::best().required()?,
+            instructions,
             tiles,
             moments: memory::values("the light of a frame", count)?,
             before: floats()?,
             gains: floats()?,
+            band_gains: Vec::with_capacity(tiles.0),
             offsets: floats()?,
             local: memory::values("the light of a frame", count)?,
             global: (1.0, 0.0),
@@ -87,11 +96,9 @@ impl Light {
                 // Lanes that are added at the end: the compiler may not reorder sums of floats.
                 let mut lanes = [[0.0f32; 8]; 6];
                 let columns = tile_x * TILE..((tile_x + 1) * TILE).min(width);
-                for y in tile_y * TILE..((tile_y + 1) * TILE).min(height) {
-                    let row = y * width + columns.start..y * width + columns.end;
-                    let (mean, seen, is_seen) = (&scene.mean[row.clone()], &seen[row.clone()], &is_seen[row]);
-                    self.instructions.run(TileRow { mean, seen, is_seen, lanes: &mut lanes });
-                }
+                let rows = tile_y * TILE..((tile_y + 1) * TILE).min(height);
+                let (mean, stride) = (&scene.mean[..], width);
+                self.instructions.run(Tile { mean, seen, is_seen, stride, rows, columns, lanes: &mut lanes });
                 let [count, model, seen, model_model, seen_seen, model_seen] =
                     lanes.map(|lanes| lanes.iter().fold(0.0, |sum, lane| sum + lane));
                 let share = 1.0 / count.max(1.0);
@@ -164,14 +171,33 @@ impl Light {
         (gain as f32, offset as f32)
     }
 
+    /// The gain of a row of tiles: the median of theirs, with the offset of the frame. Lamps at the mains and a shutter that rolls make
+    /// bands across the frame, which move up or down.
+    fn band(&mut self, y: usize) -> f32 {
+        let (gain, offset) = self.global;
+        let columns = self.tiles.0;
+        self.band_gains.clear();
+        for tile in &self.moments[y * columns..(y + 1) * columns] {
+            if tile.count >= 1.0 && tile.model >= LEAST_LIT {
+                self.band_gains.push((tile.seen - offset) / tile.model);
+            }
+        }
+        if self.band_gains.len() < LEAST_TILES {
+            return gain;
+        }
+        self.band_gains.sort_unstable_by(f32::total_cmp);
+        self.band_gains[self.band_gains.len() / 2].clamp(0.7 * gain, 1.4 * gain)
+    }
+
     /// Gives each tile the light of the median of the tiles around it: an object that covers less than half of them has no say.
     fn spread_locally(&mut self, noise: f32, is_settling: bool) {
         let (columns, rows) = self.tiles;
         let (global_gain, global_offset) = self.global;
         let around = |at: usize, length: usize| at.saturating_sub(1)..(at + 2).min(length);
         for y in 0..rows {
+            let band = self.band(y);
             for x in 0..columns {
-                let mut gain = global_gain;
+                let mut gain = band;
                 if is_settling {
                     let mut sums = Moments::default();
                     for tile in around(y, rows).flat_map(|y| around(x, columns).map(move |x| y * columns + x))
@@ -234,28 +260,51 @@ impl Light {
             let end = if pair == columns { width } else { (pair * TILE + TILE / 2).min(width) };
             let first = (x as f32 + 0.5 + (TILE / 2) as f32) / TILE as f32 - pair as f32;
             let end = end.max(x);
-            for (index, ((gain, offset), local)) in
-                gain[x..end].iter_mut().zip(&mut offset[x..end]).zip(&mut local[x..end]).enumerate()
-            {
-                let share = first + index as f32 / TILE as f32;
-                *gain = mix(left[0], right[0], share);
-                *offset = mix(left[1], right[1], share);
-                *local = mix(left[2], right[2], share);
-            }
+            self.instructions.run(Between {
+                left,
+                right,
+                first,
+                rows: [&mut gain[x..end], &mut offset[x..end], &mut local[x..end]],
+            });
             x = end;
         }
     }
 }
 
-/// A row of a tile, and the sums to which it is added.
-struct TileRow<'a> {
+/// The light of samples from the middle of a tile to that of the next.
+struct Between<'a> {
+    left: [f32; 3],
+    right: [f32; 3],
+    /// Where the first sample is on the way, in tiles.
+    first: f32,
+    rows: [&'a mut [f32]; 3],
+}
+
+impl<E: InstructionSet> Work<E> for Between<'_> {
+    #[inline(always)]
+    fn run(self, _: E) {
+        for (index, row) in self.rows.into_iter().enumerate() {
+            let (left, right) = (self.left[index], self.right[index]);
+            for (at, sample) in row.iter_mut().enumerate() {
+                let share = self.first + (at as u32 as i32 as f32) / TILE as f32;
+                *sample = left + (right - left) * share;
+            }
+        }
+    }
+}
+
+/// A tile, and the sums to which it is added.
+struct Tile<'a> {
     mean: &'a [f32],
     seen: &'a [f32],
     is_seen: &'a [u8],
+    stride: usize,
+    rows: Range<usize>,
+    columns: Range<usize>,
     lanes: &'a mut [[f32; 8]; 6],
 }
 
-impl TileRow<'_> {
+impl Tile<'_> {
     #[inline(always)]
     fn add(lanes: &mut [[f32; 8]; 6], lane: usize, mean: f32, seen: f32, is_seen: u8) {
         // Around mid grey, where squares of floats lose nothing.
@@ -270,20 +319,23 @@ impl TileRow<'_> {
     }
 }
 
-impl<E: InstructionSet> Work<E> for TileRow<'_> {
+impl<E: InstructionSet> Work<E> for Tile<'_> {
     #[inline(always)]
     fn run(self, _: E) {
-        let (means, mean_rest) = self.mean.as_chunks::<8>();
-        let (seens, seen_rest) = self.seen.as_chunks::<8>();
-        let (flags, flag_rest) = self.is_seen.as_chunks::<8>();
         let mut lanes = *self.lanes;
-        for ((mean, seen), is_seen) in means.iter().zip(seens).zip(flags) {
-            for lane in 0..8 {
-                Self::add(&mut lanes, lane, mean[lane], seen[lane], is_seen[lane]);
+        for y in self.rows {
+            let row = y * self.stride + self.columns.start..y * self.stride + self.columns.end;
+            let (means, mean_rest) = self.mean[row.clone()].as_chunks::<8>();
+            let (seens, seen_rest) = self.seen[row.clone()].as_chunks::<8>();
+            let (flags, flag_rest) = self.is_seen[row].as_chunks::<8>();
+            for at in 0..means.len() {
+                for lane in 0..8 {
+                    Self::add(&mut lanes, lane, means[at][lane], seens[at][lane], flags[at][lane]);
+                }
             }
-        }
-        for (lane, ((&mean, &seen), &is_seen)) in mean_rest.iter().zip(seen_rest).zip(flag_rest).enumerate() {
-            Self::add(&mut lanes, lane, mean, seen, is_seen);
+            for lane in 0..mean_rest.len() {
+                Self::add(&mut lanes, lane, mean_rest[lane], seen_rest[lane], flag_rest[lane]);
+            }
         }
         *self.lanes = lanes;
     }

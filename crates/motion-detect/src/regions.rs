@@ -36,6 +36,8 @@ pub struct Blob {
     pub peak: f32,
     /// Whether something is often seen there of which nothing comes.
     pub is_usual: bool,
+    /// How much its samples have changed since the frame before, on average; infinite where that cannot be said, as the camera has moved.
+    pub change: f32,
 }
 
 impl Blob {
@@ -66,6 +68,7 @@ impl Blob {
             height: (self.y + self.height).max(other.y + other.height) - y,
             peak: self.peak.max(other.peak),
             is_usual: self.is_usual || other.is_usual,
+            change: self.change.max(other.change),
         }
     }
 
@@ -262,6 +265,7 @@ impl RegionFinder {
             height: (last_y - first_y + 1) as f64,
             peak,
             is_usual: false,
+            change: 0.0,
         }
     }
 }
@@ -357,7 +361,8 @@ mod tests {
 
     #[test]
     fn boxes_that_nearly_touch_are_joined() {
-        let at = |x: f64, y: f64| Blob { x, y, width: 4.0, height: 4.0, peak: 7.0, is_usual: false };
+        let at =
+            |x: f64, y: f64| Blob { x, y, width: 4.0, height: 4.0, peak: 7.0, is_usual: false, change: 0.0 };
         let mut blobs = vec![at(0.0, 0.0), at(40.0, 0.0), at(5.0, 5.0), at(10.0, 10.0)];
         join(&mut blobs);
         let all = Blob { width: 14.0, height: 14.0, ..at(0.0, 0.0) };

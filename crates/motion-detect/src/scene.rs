@@ -1,9 +1,10 @@
 //! The model of the scene without what moves: for each sample what is seen there, how much it varies, and what may take its place.
 
-use motion_base::simd::{InstructionSet, InstructionSetName, Instructions, Work};
+use motion_base::simd::{InstructionSet, Instructions, Work};
 use motion_base::{SetupError, memory};
 
-use crate::affine::{Affine, Between};
+use crate::affine::Affine;
+use crate::resampling::{self, Mix, Plane};
 
 /// How fast the model follows what is seen, in seconds.
 pub const MEMORY: f32 = 4.0;
@@ -28,6 +29,9 @@ pub struct Scene {
     /// How much the mean differs around a sample.
     pub texture: Vec<f32>,
     scratch: Vec<f32>,
+    is_read: Vec<u8>,
+    /// Whether something is known everywhere.
+    is_complete: bool,
 }
 
 /// How the model learns from a frame.
@@ -48,10 +52,10 @@ impl Scene {
     ///
     /// # Errors
     /// [`SetupError::Memory`] if there is too little.
-    pub fn new(size: (usize, usize)) -> Result<Self, SetupError> {
+    pub fn new(size: (usize, usize), instructions: Instructions) -> Result<Self, SetupError> {
         let plane = || memory::values("the model of a scene", size.0 * size.1);
         Ok(Self {
-            instructions: InstructionSetName::best().required()?,
+            instructions,
             size,
             mean: plane()?,
             spread: plane()?,
@@ -60,6 +64,8 @@ impl Scene {
             stay: plane()?,
             texture: plane()?,
             scratch: plane()?,
+            is_read: memory::values("the model of a scene", size.0)?,
+            is_complete: false,
         })
     }
 
@@ -68,20 +74,37 @@ impl Scene {
         self.size
     }
 
+    /// Whether anything is known, in its middle.
+    pub fn is_known(&self) -> bool {
+        self.age[self.size.0 * (self.size.1 / 2) + self.size.0 / 2] > 0.0
+    }
+
     /// Forgets everything.
     pub fn restart(&mut self) {
+        self.is_complete = false;
         self.age.fill(0.0);
         self.stay.fill(0.0);
     }
 
     /// Takes what is seen at places of which nothing is known.
     pub fn fill(&mut self, seen: &[f32], is_seen: &[u8], noise: f32) {
-        let known = self.mean.iter_mut().zip(&mut self.spread).zip(&mut self.age).zip(&mut self.stay);
-        for ((((mean, spread), age), stay), (&seen, &is_seen)) in known.zip(seen.iter().zip(is_seen)) {
-            if *age == 0.0 && is_seen != 0 {
-                (*mean, *spread, *age, *stay) = (seen, 2.0 * noise + 1.0, 1.0, 0.0);
+        if self.is_complete {
+            return;
+        }
+        self.is_complete = true;
+        for at in 0..seen.len() {
+            if self.age[at] == 0.0 {
+                self.is_complete &= is_seen[at] != 0;
+                if is_seen[at] != 0 {
+                    self.take(at, seen[at], 2.0 * noise + 1.0, 1.0);
+                }
             }
         }
+    }
+
+    /// Takes what is seen in a place for the scene.
+    fn take(&mut self, at: usize, seen: f32, spread: f32, age: f32) {
+        (self.mean[at], self.spread[at], self.age[at], self.stay[at]) = (seen, spread, age, 0.0);
     }
 
     /// Finds how much the mean differs around each sample: the larger of the differences across and down, spread to its neighbours.
@@ -103,6 +126,7 @@ impl Scene {
 
     /// Moves the model so that what was at `(x + right, y + down)` is at `(x, y)`.
     pub fn scroll(&mut self, right: isize, down: isize) {
+        self.is_complete = false;
         let (width, height) = (self.size.0 as isize, self.size.1 as isize);
         let planes = [&mut self.mean, &mut self.spread, &mut self.age, &mut self.candidate, &mut self.stay];
         for (index, plane) in planes.into_iter().enumerate() {
@@ -132,25 +156,22 @@ impl Scene {
         }
     }
 
-    /// Makes the model one whose sample at a place is what was at `from` of that place, between samples bilinear.
+    /// Makes the model one whose sample at a place is what was at `from` of that place.
     pub fn transform(&mut self, from: &Affine) {
-        let (width, height) = self.size;
-        let Self { mean, spread, age, candidate, stay, scratch, .. } = self;
-        // The age is last: it tells where there is something to read.
-        for (index, plane) in [mean, spread, candidate, stay, age].into_iter().enumerate() {
-            for y in 0..height {
-                for x in 0..width {
-                    let between = Between::around(from.apply(x as f64, y as f64), (width, height));
-                    scratch[y * width + x] = between.map_or(0.0, |between| {
-                        let around = between.numbers(width).map(|at| plane[at]);
-                        // What is only partly known is not known.
-                        if index >= 2 {
-                            around.into_iter().fold(f32::MAX, f32::min)
-                        } else {
-                            between.bilinear(around)
-                        }
-                    });
-                }
+        self.is_complete = false;
+        let Self { instructions, size, mean, spread, age, candidate, stay, scratch, is_read, .. } = self;
+        // What is only partly known is not known, and what did not stay everywhere did not stay.
+        let planes = [
+            (mean, Mix::Mean),
+            (spread, Mix::Mean),
+            (candidate, Mix::Least),
+            (stay, Mix::Least),
+            (age, Mix::Least),
+        ];
+        for (plane, mix) in planes {
+            for (y, row) in scratch.chunks_exact_mut(size.0).enumerate() {
+                let plane = Plane { samples: plane, stride: size.0, size: *size };
+                resampling::row(*instructions, plane, from, y, mix, row, is_read);
             }
             std::mem::swap(plane, scratch);
         }
@@ -220,7 +241,7 @@ impl Scene {
         let start = y * self.size.0;
         for x in columns {
             let at = start + x;
-            (self.mean[at], self.spread[at], self.age[at], self.stay[at]) = (seen[at], noise + 1.0, 4.0, 0.0);
+            self.take(at, seen[at], noise + 1.0, 4.0);
         }
     }
 }

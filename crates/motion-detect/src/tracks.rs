@@ -12,11 +12,20 @@ pub const MOST_TRACKS: usize = 64;
 /// these places is there by chance.
 const SURE: f64 = 11.0;
 
+/// The most that it grows to.
+const MOST_SCORE: f64 = 4.0 * SURE;
+
 /// The most that one more frame adds.
 const MOST_GAIN: f64 = 5.5;
 
 /// What a frame in which it is not seen takes away.
 const LOSS: f64 = 3.0;
+
+/// Boxes of a frame that belong to no region, from which on there is rain or snow.
+const CLUTTERED: f64 = 2.0;
+
+/// By how much something must be larger than these boxes. More would leave out people among people who have not begun yet.
+const LARGER: f64 = 3.0;
 
 /// What is followed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -39,6 +48,9 @@ pub struct Track {
     pub misses: u32,
     /// Where it was first seen, moved along with the camera.
     pub origin: (f64, f64),
+    /// Sums over the frames in which it was seen: of its areas, and of the changes of its boxes since it was first seen.
+    areas: f64,
+    changes: f32,
     /// The way of its middle since then.
     path: f64,
     /// Frames in which it moved on in the direction in which it had moved so far.
@@ -60,6 +72,11 @@ impl Track {
         self.steps >= steps && way >= far * least && way >= straight * self.path
     }
 
+    /// How sure it is, 0 to 1.
+    pub fn confidence(&self) -> f64 {
+        (self.score / MOST_SCORE).clamp(0.0, 1.0)
+    }
+
     /// Whether it has begun.
     pub fn is_open(&self) -> bool {
         self.id != 0
@@ -77,6 +94,8 @@ pub struct Circumstances {
     pub camera: Affine,
     /// Whether only what travels may begin.
     pub is_settling: bool,
+    /// How much the samples of a region must have changed from frame to frame, on average: a decoder repeats what does not move.
+    pub least_change: f32,
     /// Samples of the small frame.
     pub area: f64,
     /// Samples of the small frame on each side that a region must have.
@@ -151,48 +170,17 @@ impl Tracks {
         }
     }
 
-    /// Joins boxes that lie in the same open region, near each other: parts of it.
-    fn join_parts(&self, blobs: &mut Vec<Blob>) {
-        for track in self.tracks.iter().filter(|track| track.is_open()) {
-            let is_part = |blob: &Blob| blob.overlap(&track.blob) >= 0.6 * blob.area();
-            let Some(first) = blobs.iter().position(is_part) else { continue };
-            let mut other = first + 1;
-            while other < blobs.len() {
-                let union = blobs[first].union(&blobs[other]);
-                let is_near =
-                    blobs[first].gap(&blobs[other]) <= 0.4 * track.blob.width.min(track.blob.height);
-                if is_part(&blobs[other]) && is_near && union.area() <= 1.2 * track.blob.area() {
-                    blobs[first] = union;
-                    blobs.remove(other);
-                } else {
-                    other += 1;
-                }
-            }
-        }
-    }
-
-    /// Whether at least two open regions are in a box that is much larger than each: they cross.
-    fn is_shared(&self, blob: &Blob) -> bool {
-        let is_in = |track: &&Track| {
-            track.is_open()
-                && blob.overlap(&track.blob) >= 0.5 * track.blob.area()
-                && blob.area() >= 1.2 * track.blob.area()
-        };
-        self.tracks.iter().filter(is_in).count() >= 2
-    }
-
     /// Follows the regions to the boxes of a frame. `motion_at` says how a place has moved from the frame before, in samples a second, without
     /// the camera, as far as vectors tell.
     pub fn follow(
         &mut self,
-        blobs: &mut Vec<Blob>,
+        blobs: &[Blob],
         now: &Circumstances,
         motion_at: impl Fn(f64, f64) -> (f64, f64),
     ) {
         self.begun.clear();
         self.ended.clear();
         self.predict(now);
-        self.join_parts(blobs);
         self.pair(blobs, now);
         self.is_taken.clear();
         self.is_taken.resize(blobs.len(), false);
@@ -205,9 +193,6 @@ impl Tracks {
                 continue;
             }
             self.is_taken[blob] = true;
-            if self.tracks[track].is_open() && self.is_shared(&blobs[blob]) {
-                continue;
-            }
             let density = self.clutter.max(0.02) / now.area;
             self.tracks[track].take(&blobs[blob], distance, density, now);
         }
@@ -223,7 +208,7 @@ impl Tracks {
         }
         let unknown = self.is_taken.iter().filter(|is_taken| !**is_taken).count();
         // What is as small as that counts too where it is followed: flakes of snow are.
-        let most = if self.clutter > 2.0 { 3.0 * self.clutter_area } else { 0.0 };
+        let most = self.least_area();
         let is_clutter =
             |track: &&Track| track.misses == 0 && (!track.is_open() || track.blob.area() <= most);
         let tentative = self.tracks.iter().filter(is_clutter).count();
@@ -238,6 +223,7 @@ impl Tracks {
                     last: now.now,
                     hits: 1,
                     origin: (x, y),
+                    areas: blob.area(),
                     guess: motion_at(x, y),
                     ..Track::default()
                 });
@@ -246,9 +232,13 @@ impl Tracks {
         self.begin_and_end(now);
     }
 
+    /// The area that a region must exceed: among much of one size, as rain or snow is, only what is larger is something else.
+    fn least_area(&self) -> f64 {
+        if self.clutter > CLUTTERED { LARGER * self.clutter_area } else { 0.0 }
+    }
+
     fn begin_and_end(&mut self, now: &Circumstances) {
-        // Among much of one size, as rain or snow is, only what is larger is something else.
-        let least_area = if self.clutter > 2.0 { 3.0 * self.clutter_area } else { 0.0 };
+        let least_area = self.least_area();
         let Self { tracks, next_id, begun, ended, .. } = self;
         let nanoseconds = |duration: Duration| u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
         tracks.retain_mut(|track| {
@@ -266,11 +256,12 @@ impl Tracks {
             }
             let is_large = track.blob.width >= now.least_size.0
                 && track.blob.height >= now.least_size.1
-                && track.blob.area() > least_area;
+                && track.areas / f64::from(track.hits) > least_area;
             let is_long = now.now.saturating_sub(track.first) >= nanoseconds(now.least_duration);
             if track.score >= SURE
                 && is_large
                 && is_long
+                && track.changes >= now.least_change * (track.hits - 1) as f32
                 && (!now.is_settling && !track.blob.is_usual || track.travels())
             {
                 track.id = *next_id;
@@ -336,13 +327,17 @@ impl Track {
         self.steps += u32::from(right * so_far_x + down * so_far_y > 0.25);
         self.path += (right * right + down * down).sqrt();
         let chance = density * std::f64::consts::PI * (distance * distance + 2.0);
-        self.score = (self.score + logarithm(1.0 / chance).clamp(-LOSS, MOST_GAIN)).min(4.0 * SURE);
+        self.score = (self.score + logarithm(1.0 / chance).clamp(-LOSS, MOST_GAIN)).min(MOST_SCORE);
+        self.changes += blob.change;
+        self.areas += blob.area();
         self.blob = *blob;
         self.last = now.now;
         self.hits += 1;
         self.misses = 0;
     }
 }
+
+const _: () = assert!(MOST_BOXES <= MOST_TRACKS);
 
 /// The natural logarithm, the same on every machine: that of the standard library differs.
 fn logarithm(value: f64) -> f64 {

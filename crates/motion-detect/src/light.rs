@@ -260,7 +260,7 @@ impl Light {
             let end = if pair == columns { width } else { (pair * TILE + TILE / 2).min(width) };
             let first = (x as f32 + 0.5 + (TILE / 2) as f32) / TILE as f32 - pair as f32;
             let end = end.max(x);
-            self.instructions.run(Between {
+            self.instructions.run(BetweenTiles {
                 left,
                 right,
                 first,
@@ -272,7 +272,7 @@ impl Light {
 }
 
 /// The light of samples from the middle of a tile to that of the next.
-struct Between<'a> {
+struct BetweenTiles<'a> {
     left: [f32; 3],
     right: [f32; 3],
     /// Where the first sample is on the way, in tiles.
@@ -280,7 +280,7 @@ struct Between<'a> {
     rows: [&'a mut [f32]; 3],
 }
 
-impl<E: InstructionSet> Work<E> for Between<'_> {
+impl<E: InstructionSet> Work<E> for BetweenTiles<'_> {
     #[inline(always)]
     fn run(self, _: E) {
         for (index, row) in self.rows.into_iter().enumerate() {

@@ -52,12 +52,16 @@ const LAYERS: [(&str, &[&[&str]]); 3] = [
         "crates/motion-detect/src",
         &[
             &["affine", "mask"],
-            &["settings", "scene", "camera"],
+            &["settings", "resampling"],
+            &["scene"],
+            &["camera"],
             &["light", "align"],
-            &["regions"],
+            &["regions", "changes", "noise"],
             &["evidence"],
             &["ghosts", "tracks"],
+            &["shadows", "observation"],
             &["detector"],
+            &["following", "learning"],
         ],
     ),
 ];

@@ -106,7 +106,8 @@ static inline ulong root_of(ulong square)
     return root;
 }
 
-// What is left of `noise` where the brightness of the block is near a limit, in 256ths: of noise that is `left`, or else of all.
+// The part of a block's noise that is left where its brightness is near a limit, in 256ths. `noise` is what is left of it if
+// `is_of_left`, else all of it.
 static inline ulong part_left(bool is_of_left, ulong noise, LumaBlock block)
 {
     const ushort parts[2][12] = {{CLIPPED}, {LEFT}};
@@ -210,25 +211,25 @@ typedef struct {
     uchar is_wanted[MOST_SAMPLED];
 } Summary;
 
-// A sample's key: what it tells, its shade, and its number.
+// A sample's key: what it tells, its shade, and its number. What 64 samples of 16 bits tell has at most 42 bits.
 static inline ulong key_of(ulong told, int shade, uint sample)
 {
-    return told == NONE ? NONE : told << 14 | (ulong)shade << 11 | sample;
+    return told == NONE ? NONE : (told * SHADES + (ulong)shade) * MOST_SAMPLED + sample;
 }
 
 static inline ulong told_of_key(ulong key)
 {
-    return key >> 14;
+    return key / (SHADES * MOST_SAMPLED);
 }
 
 static inline int shade_of_key(ulong key)
 {
-    return (int)(key >> 11) & (SHADES - 1);
+    return (int)(key / MOST_SAMPLED % SHADES);
 }
 
 static inline uint sample_of_key(ulong key)
 {
-    return (uint)key & (MOST_SAMPLED - 1);
+    return (uint)(key % MOST_SAMPLED);
 }
 
 // The sum of what all items have.
@@ -393,6 +394,7 @@ __kernel FIXED_GROUP void sum_up_luma(FrameShape f, AskedBlocks a, __global cons
         const ulong noise = told_of_sample(samples, i);
         const bool counts = noise != NONE && (noise > 0 || !is_clean);
         own_telling += counts;
+        s->is_wanted[i] = counts;
         s->keys[i] = counts ? block_of_sample(samples, i).structure : NONE;
     }
     const uint telling = (uint)sum_of(s->parts, own_telling);
@@ -400,9 +402,8 @@ __kernel FIXED_GROUP void sum_up_luma(FrameShape f, AskedBlocks a, __global cons
     ulong most = telling > 0 ? s->keys[telling / 4] : 0;
     ulong own_white = 0, own_variation = 0;
     for (uint i = item; i < count; i += GROUP_SIZE) {
-        const ulong noise = told_of_sample(samples, i);
         const LumaBlock block = block_of_sample(samples, i);
-        if (noise != NONE && (noise > 0 || !is_clean) && block.structure <= most) {
+        if (s->is_wanted[i] && block.structure <= most) {
             own_white += block.variation - block.structure;
             own_variation += block.variation;
         }
@@ -778,7 +779,7 @@ __kernel void chroma_noise(FrameShape f, AskedBlocks a, __global const LumaBlock
     noise[number].chroma = are_flat && are_bars(a, frames_told, shade) ? 0 : worthwhile(known);
 }
 
-// The noise of the blocks of a frame whose noise is known; 0 and 0 for one that has none. Flat blocks have none.
+// The noise of the blocks of a frame whose noise is known. Flat blocks have none.
 __kernel void known_noise(FrameShape f, ulong known, int has_chroma, __global const LumaBlock *luma_blocks,
                           __global const ChromaBlock *chroma_blocks, __global BlockNoise *noise)
 {

@@ -165,7 +165,8 @@ impl DetectStream {
         pts.map_or(next, gst::ClockTime::nseconds)
     }
 
-    /// Looks at the frame in `buffer`: [`Self::observation`] then says what it shows. Calls `tell` with the error of a field that is not valid or not of this frame.
+    /// Looks at the frame in `buffer`: [`Self::observation`] then says what it shows. Calls `tell` with the error of a field that is
+    /// not valid or not of this frame.
     ///
     /// # Errors
     /// [`StreamError`] if the buffer does not hold the frame its caps promise, or the search fails.

@@ -7,10 +7,7 @@ use super::limits::{
 };
 use super::rules::{MOST_REFERENCES, NOISE_GAINS};
 use super::spatial::{LEAST_KEPT, PER_SLOPE};
-
-macro_rules! lines {
-    ($($name:ident)+) => { [$(format!("#define {} {}\n", stringify!($name), $name)),+].concat() };
-}
+use crate::interpolation::rules::lines_for_kernels;
 
 fn list(name: &str, numbers: &[impl ToString]) -> String {
     let numbers: Vec<_> = numbers.iter().map(ToString::to_string).collect();
@@ -19,14 +16,14 @@ fn list(name: &str, numbers: &[impl ToString]) -> String {
 
 /// Definitions of the constants of `kernels/denoising.cl`.
 pub(crate) fn constants_for_kernels() -> String {
-    lines!(MOST_REFERENCES LIGHT PLAIN LEAST_KEPT PER_SLOPE)
+    lines_for_kernels!(MOST_REFERENCES LIGHT PLAIN LEAST_KEPT PER_SLOPE)
         + &list("NOISE_GAINS", NOISE_GAINS.as_flattened())
 }
 
 /// Those of `kernels/noise.cl`.
 pub(crate) fn noise_constants_for_kernels() -> String {
     let [white, variation] = WHITE;
-    let numbers = lines!(
+    let numbers = lines_for_kernels!(
         BARS EVEN FALL FOUND LEAST LEAST_OF_AREA LEAST_OF_SHADE LITTLE LOSS LOST LOST_OF_SCENE MORE_LOST MORE_NOISE
         MORE_TEXTURE MOST_OF_AREA MOST_OF_SHADE MOST_SAMPLED REPEATS RISE SHADES TEXTURE TRUST
     );

@@ -106,13 +106,18 @@ pub(crate) const AHEAD: usize = 8;
 /// One block in as many is prefetched: those beside it lie mostly in the same cache lines.
 pub(crate) const PREFETCHED: usize = 4;
 
-/// Lines of C that define for kernels, by the same names, the constants that they use.
+/// Lines of C that define for kernels, by the same names, these constants.
+#[cfg(feature = "opencl")]
+macro_rules! lines_for_kernels {
+    ($($name:ident)+) => { [$(format!("#define {} {}\n", stringify!($name), $name)),+].concat() };
+}
+#[cfg(feature = "opencl")]
+pub(crate) use lines_for_kernels;
+
+/// Definitions of the constants that kernels use.
 #[cfg(feature = "opencl")]
 pub(crate) fn constants_for_kernels() -> String {
-    macro_rules! lines {
-        ($($name:ident)+) => { [$(format!("#define {} {}\n", stringify!($name), $name)),+].concat() };
-    }
-    lines!(
+    lines_for_kernels!(
         LONGEST MOST_DIFFERENCE SMOOTHNESS MOTION_COST CHROMA_COST STILL_SAMPLES STILL_DIFFERENCE STILL_DETAIL
         MOST_BEYOND FINE HYPOTHESES SOFTNESS COARSE_BADNESS BADNESS_SHIFT MOST_COARSE COARSE_BITS WEIGHT_BITS
         MOST_LONE LONE_COST LONE_DIFFERENCE LONE_SHIFT FOUND_COST FOUND_SHIFT COARSE_REACH COARSE_SQUARES

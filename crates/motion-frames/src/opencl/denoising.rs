@@ -301,10 +301,13 @@ impl DenoisingKernels {
         others: &[&FrameOnDevice],
         references: &[usize],
     ) -> launcher::Result<()> {
+        if references.is_empty() {
+            return Ok(());
+        }
         let [columns, rows, _] = self.items();
         let comparison = FrameComparison::default().with(references);
         let mut args = vec![Arg::Buffer(&frame.points)];
-        args.extend((0..MOST_REFERENCES).map(|index| Arg::Buffer(&nearest(frame, others, index).points)));
+        args.extend(of_others(frame, others, |other| &other.points));
         args.extend([
             self.layout.shape.arg(),
             Arg::Struct(bytemuck::bytes_of(&self.luma)),
@@ -314,9 +317,6 @@ impl DenoisingKernels {
             Arg::Buffer(&self.errors),
             Arg::Buffer(&self.of_other_light),
         ]);
-        if references.is_empty() {
-            return Ok(());
-        }
         // SAFETY: as in `measure`; of each other frame the buffers hold vectors and errors.
         unsafe { self.compare.launch(queue, &args, [columns, rows, references.len()]) }
     }
@@ -334,7 +334,7 @@ impl DenoisingKernels {
         let Some(chroma) = self.chroma.as_mut().filter(|_| !references.is_empty()) else { return Ok(()) };
         let comparison = FrameComparison { planes: chroma.planes as i32, ..comparison }.with(references);
         let mut args = vec![Arg::Buffer(&frame.planes)];
-        args.extend((0..MOST_REFERENCES).map(|index| Arg::Buffer(&nearest(frame, others, index).planes)));
+        args.extend(of_others(frame, others, |other| &other.planes));
         args.extend([
             self.layout.shape.arg(),
             Arg::Struct(bytemuck::bytes_of(&chroma.plane)),
@@ -373,7 +373,7 @@ impl DenoisingKernels {
     ) -> launcher::Result<()> {
         let items = self.items();
         let mut args = vec![Arg::Buffer(&frame.points)];
-        args.extend((0..MOST_REFERENCES).map(|index| Arg::Buffer(&nearest(frame, others, index).points)));
+        args.extend(of_others(frame, others, |other| &other.points));
         args.extend([
             self.layout.shape.arg(),
             Arg::Struct(bytemuck::bytes_of(&self.luma)),
@@ -429,10 +429,8 @@ impl DenoisingKernels {
         made: &Buffer,
     ) -> launcher::Result<()> {
         let grid = self.layout.grid;
-        let other = |index: usize| nearest(frame, others, index);
-        let others_points = (0..MOST_REFERENCES).map(|index| Arg::Buffer(&other(index).points));
         let mut args = vec![Arg::Buffer(&frame.points)];
-        args.extend(others_points);
+        args.extend(of_others(frame, others, |other| &other.points));
         args.extend([
             self.layout.shape.arg(),
             Arg::Struct(bytemuck::bytes_of(&self.luma)),
@@ -461,7 +459,7 @@ impl DenoisingKernels {
             return Ok(());
         };
         let mut args = vec![Arg::Buffer(&frame.planes)];
-        args.extend((0..MOST_REFERENCES).map(|index| Arg::Buffer(&other(index).planes)));
+        args.extend(of_others(frame, others, |other| &other.planes));
         args.extend([
             self.layout.shape.arg(),
             Arg::Struct(bytemuck::bytes_of(plane)),
@@ -476,7 +474,12 @@ impl DenoisingKernels {
     }
 }
 
-/// Number `index` of `others`, or their last one, or `frame` if there are none: kernels get as many as there may be.
-fn nearest<'a>(frame: &'a FrameOnDevice, others: &[&'a FrameOnDevice], index: usize) -> &'a FrameOnDevice {
-    others.get(index).or(others.last()).copied().unwrap_or(frame)
+/// A buffer of each of `others`, as many as kernels get: behind the last one again that one, or that of `frame` if there is none.
+fn of_others<'a>(
+    frame: &'a FrameOnDevice,
+    others: &[&'a FrameOnDevice],
+    buffer: impl Fn(&'a FrameOnDevice) -> &'a Buffer,
+) -> [Arg<'a>; MOST_REFERENCES] {
+    let nearest = |index: usize| others.get(index).or(others.last()).copied().unwrap_or(frame);
+    std::array::from_fn(|index| Arg::Buffer(buffer(nearest(index))))
 }

@@ -140,86 +140,50 @@ __kernel void measure_luma(__global const source_t *points, FrameShape f, Planes
     luma_blocks[row * f.columns + column] = block;
 }
 
-// ITEMS work-items of a group compare a block, each of them so many rows. With more than one a group has LANES blocks side by side.
-#define ITEM_ROWS (SIDE / ITEMS)
-#if ITEMS > 1
-#define BLOCK_GROUP __attribute__((reqd_work_group_size(LANES, ITEMS, 1)))
-#else
-#define BLOCK_GROUP
-#endif
-
-// What the rows of an item add to the sums over a block.
-typedef struct {
-    squares_t squares;
-    uint predicted;
-} ItemSums;
-
-// The sums over a block. All items of the group call it in turn with one of two arrays and the other, so that one barrier does: an
-// item writes to an array again when all have read it.
-static inline ItemSums over_block(ItemSums sums, __local ItemSums *shared)
-{
-#if ITEMS > 1
-    const int lane = (int)get_local_id(0);
-    shared[(int)get_local_id(1) * LANES + lane] = sums;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    sums = shared[lane];
-#pragma unroll
-    for (int item = 1; item < ITEMS; ++item) {
-        sums.squares += shared[item * LANES + lane].squares;
-        sums.predicted += shared[item * LANES + lane].predicted;
-    }
-#endif
-    return sums;
-}
-
-// The error of the prediction of a block whose samples have this `sum`, predicted at the end of `vector`. All items of the group call
-// it; it means nothing if this block `is_left_out`.
+// The error of the prediction of a block whose samples have this `sum`, predicted at the end of `vector`.
 static inline LumaError luma_error(__global const source_t *points, __global const source_t *other, FrameShape f,
-                                   PlanesShape plane, int2 block, uint sum, int2 vector, bool is_left_out,
-                                   __local ItemSums *shared)
+                                   PlanesShape plane, int2 block, uint sum, int2 vector)
 {
     const ushort gains[16] = {NOISE_GAINS};
     const int2 size = inside(f, block.x, block.y), from = 4 * SIDE * block;
-    const int first = (int)get_global_id(1) % ITEMS * ITEM_ROWS;
-    ItemSums sums = {0, 0};
-    for (int y = first; y < min(is_left_out ? 0 : size.y, first + ITEM_ROWS); ++y) {
+    uint predicted = 0;
+    squares_t squares = 0;
+    for (int y = 0; y < size.y; ++y) {
         uint samples[SIDE], others[SIDE];
         read_row(points, f, plane, 0, from + (int2)(0, 4 * y), samples);
         read_row(other, f, plane, 0, from + vector + (int2)(0, 4 * y), others);
 #pragma unroll
         for (int i = 0; i < SIDE; ++i) {
             const uint difference = i < size.x ? abs_diff(samples[i], others[i]) : 0;
-            sums.squares += (squares_t)difference * difference;
-            sums.predicted += i < size.x ? others[i] : 0;
+            squares += (squares_t)difference * difference;
+            predicted += i < size.x ? others[i] : 0;
         }
     }
-    sums = over_block(sums, shared);
     const int samples = size.x * size.y;
-    const uint apart = abs_diff(sum, sums.predicted);
+    const uint apart = abs_diff(sum, predicted);
     LumaError error;
-    error.sum = sums.squares;
-    error.variation = (ulong)sums.squares - per_sample((ulong)apart * apart, (uint)samples);
+    error.sum = squares;
+    error.variation = (ulong)squares - per_sample((ulong)apart * apart, (uint)samples);
     error.gain = gains[4 * (vector.y & 3) + (vector.x & 3)];
     // The difference of the means, rounded.
-    const int twice = 2 * ((int)sum - (int)sums.predicted) + samples, divisor = 2 * samples;
+    const int twice = 2 * ((int)sum - (int)predicted) + samples, divisor = 2 * samples;
     error.brighter = twice >= 0 ? twice / divisor : -((divisor - 1 - twice) / divisor);
     return error;
 }
 
 // Compares the blocks of luma with other frames, with number get_global_id(2) of those of `c`.
-__kernel BLOCK_GROUP void compare_luma(__global const source_t *points, OTHERS(source_t), FrameShape f, PlanesShape plane,
-                                       Comparison c, __global const LumaBlock *luma_blocks, __global const int2 *found,
-                                       __global LumaError *luma_errors, volatile __global uint *of_other_light)
+__kernel void compare_luma(__global const source_t *points, OTHERS(source_t), FrameShape f, PlanesShape plane, Comparison c,
+                           __global const LumaBlock *luma_blocks, __global const int2 *found,
+                           __global LumaError *luma_errors, volatile __global uint *of_other_light)
 {
-    __local ItemSums shared[ITEMS * LANES];
     __global const source_t *others[MOST_REFERENCES] = EACH_OTHER;
-    const int2 own = (int2)((int)get_global_id(0), (int)get_global_id(1) / ITEMS), block = min(own, (int2)(f.columns, f.rows) - 1);
-    const int reference = c.reference[get_global_id(2)], number = block.y * f.columns + block.x;
-    const bool is_left_out = own.x != block.x || own.y != block.y;
-    const int2 vector = found_vector(found, f, reference, block >> f.halvings);
-    const LumaError error = luma_error(points, others[reference], f, plane, block, luma_blocks[number].sum, vector, is_left_out, shared);
-    if (is_left_out || get_global_id(1) % ITEMS != 0)
+    const int column = (int)get_global_id(0), row = (int)get_global_id(1), reference = c.reference[get_global_id(2)];
+    if (column >= f.columns || row >= f.rows)
         return;
+    const int number = row * f.columns + column;
+    const int2 vector = found_vector(found, f, reference, (int2)(column, row) >> f.halvings);
+    const LumaError error =
+        luma_error(points, others[reference], f, plane, (int2)(column, row), luma_blocks[number].sum, vector);
     luma_errors[number_of(f, reference, number)] = error;
     if (SAMPLES * (error.sum - error.variation) > LIGHT * error.variation)
         atomic_inc(of_other_light + reference);
@@ -227,65 +191,57 @@ __kernel BLOCK_GROUP void compare_luma(__global const source_t *points, OTHERS(s
 
 // Gives a block with noise the vector of a neighbour in the search frame that predicts it better, and then one a few quarter samples
 // beside that. The number of the other frame is get_global_id(2).
-__kernel BLOCK_GROUP void refine(__global const source_t *points, OTHERS(source_t), FrameShape f, PlanesShape plane,
-                                 __global const LumaBlock *luma_blocks, __global const int2 *found, __global LumaError *luma_errors,
-                                 __global const uint *of_other_light, __global const BlockNoise *noise, __global int2 *vectors)
+__kernel void refine(__global const source_t *points, OTHERS(source_t), FrameShape f, PlanesShape plane,
+                     __global const LumaBlock *luma_blocks, __global const int2 *found, __global LumaError *luma_errors,
+                     __global const uint *of_other_light, __global const BlockNoise *noise, __global int2 *vectors)
 {
-    __local ItemSums shared[2][ITEMS * LANES];
     __global const source_t *others[MOST_REFERENCES] = EACH_OTHER;
-    const int2 own = (int2)((int)get_global_id(0), (int)get_global_id(1) / ITEMS), block = min(own, (int2)(f.columns, f.rows) - 1);
-    const int reference = (int)get_global_id(2), number = block.y * f.columns + block.x;
-    const bool is_left_out = own.x != block.x || own.y != block.y;
+    const int column = (int)get_global_id(0), row = (int)get_global_id(1), reference = (int)get_global_id(2);
+    if (column >= f.columns || row >= f.rows)
+        return;
+    __global const source_t *other = others[reference];
+    const int number = row * f.columns + column;
     const ulong place = number_of(f, reference, number);
-    const int2 searched = block >> f.halvings;
+    const int2 searched = (int2)(column, row) >> f.halvings;
     const int2 last = (int2)(f.found_columns - 1, (f.rows - 1) >> f.halvings);
-    const int2 of_search = found_vector(found, f, reference, searched);
-    int2 best = of_search;
-    LumaError error = {0, 0, 0, 0};
-    if (!is_left_out)
-        error = luma_errors[place];
+    const int2 own = found_vector(found, f, reference, searched);
+    int2 best = own;
+    LumaError error = luma_errors[place];
     // Without texture any vector is as good as another.
-    const LumaBlock measured = luma_blocks[number];
-    const bool has_noise = noise[number].luma != 0 || noise[number].chroma != 0;
-    const bool is_kept = is_left_out || !has_noise || error.sum == 0 || PLAIN * measured.structure <= noise[number].luma;
-    const bool flickers = is_of_other_light(of_other_light, f, reference);
-    // The neighbours, then steps to the right or else to the left, and below or else above, from half of what the search could
-    // not tell on.
-    const int sides = 4, steps = 4 * f.halvings;
-    bool was_better = false;
-    for (int i = 0; i < sides + steps; ++i) {
-        int2 vector = of_search;
-        bool is_tried = !is_kept;
-        if (i < sides) {
-            // Above, on the left, on the right and below.
-            const int2 beside = searched + (int2)(i == 1 ? -1 : i == 2 ? 1 : 0, i == 0 ? -1 : i == 3 ? 1 : 0);
-            if (beside.x >= 0 && beside.y >= 0 && beside.x <= last.x && beside.y <= last.y)
+    const LumaBlock block = luma_blocks[number];
+    const bool is_plain = PLAIN * block.structure <= noise[number].luma;
+    if ((noise[number].luma != 0 || noise[number].chroma != 0) && error.sum != 0 && !is_plain) {
+        const bool flickers = is_of_other_light(of_other_light, f, reference);
+        // The neighbours, then steps to the right or else to the left, and below or else above, from half of what the search could
+        // not tell on.
+        const int sides = 4, steps = 4 * f.halvings;
+        bool was_better = false;
+        for (int i = 0; i < sides + steps; ++i) {
+            int2 vector;
+            if (i < sides) {
+                // Above, on the left, on the right and below.
+                const int2 step = (int2)(i == 1 ? -1 : i == 2 ? 1 : 0, i == 0 ? -1 : i == 3 ? 1 : 0);
+                const int2 beside = searched + step;
+                if (beside.x < 0 || beside.y < 0 || beside.x > last.x || beside.y > last.y)
+                    continue;
                 vector = found_vector(found, f, reference, beside);
-            is_tried = is_tried && (vector.x != of_search.x || vector.y != of_search.y);
-        } else {
-            const int is_back = i % 2, length = (is_back ? -1 : 1) << (f.halvings - 1 - (i - sides) / 4);
-            vector = best + (i / 2 % 2 == 0 ? (int2)(length, 0) : (int2)(0, length));
-            is_tried = is_tried && !(is_back && was_better);
-        }
-        if (ITEMS == 1 && !is_tried)
-            continue;
-        const LumaError of_other =
-            luma_error(points, others[reference], f, plane, block, measured.sum, vector, !is_tried, shared[i % 2]);
-        if (is_tried) {
+                if (vector.x == own.x && vector.y == own.y)
+                    continue;
+            } else {
+                const int is_back = i % 2, length = (is_back ? -1 : 1) << (f.halvings - 1 - (i - sides) / 4);
+                if (is_back && was_better)
+                    continue;
+                vector = best + (i / 2 % 2 == 0 ? (int2)(length, 0) : (int2)(0, length));
+            }
+            const LumaError of_other = luma_error(points, other, f, plane, (int2)(column, row), block.sum, vector);
             was_better = difference_of(of_other, flickers) < difference_of(error, flickers);
             if (was_better) {
                 error = of_other;
                 best = vector;
             }
         }
+        luma_errors[place] = error;
     }
-#if ITEMS > 1
-    // All items have read the error.
-    barrier(CLK_GLOBAL_MEM_FENCE);
-#endif
-    if (is_left_out || get_global_id(1) % ITEMS != 0)
-        return;
-    luma_errors[place] = error;
     vectors[place] = best;
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytemuck::{Pod, Zeroable};
 
-use super::groups::{ComparisonShape, GroupedKernel, PLANE_GROUP};
+use super::groups::{GroupedKernel, PLANE_GROUP};
 use super::kernel_file::KernelFile;
 use super::layout::{InterpolationLayout, PlanesShape};
 use crate::compensation::Sampling;
@@ -119,8 +119,6 @@ pub(super) struct DenoisingKernels {
     pub(super) noise: Buffer,
     /// The noise is told by every so many blocks.
     step: usize,
-    /// Items that compare a block of luma.
-    compared_by: usize,
     layout: Arc<InterpolationLayout>,
 }
 
@@ -156,10 +154,7 @@ impl DenoisingKernels {
         let grouped = |program: &Program, name| GroupedKernel::new(device, program, name, PLANE_GROUP);
         let (blocks, references) = (layout.grid.blocks(), references.max(1));
         let buffer = |what, count: usize, bytes: usize| device.buffer(context, what, count * bytes);
-        let shape = ComparisonShape::new(device);
-        let ComparisonShape { items, lanes } = shape;
-        let luma = build(format!("-D LUMA=1 -D ALL_BITS_ALONE=1 -D ITEMS={items} -D LANES={lanes}"))?;
-        let comparing = |name| GroupedKernel::new(device, &luma, name, shape.group());
+        let luma = build("-D LUMA=1 -D ALL_BITS_ALONE=1".into())?;
         let chroma = of_chroma.first().map(|&sampling| {
             let [x, y] = [sampling.halved_x, sampling.halved_y].map(u8::from);
             let pixel = sampling.pixel();
@@ -181,8 +176,8 @@ impl DenoisingKernels {
             compare_frames: grouped(&luma, c"compare_frames")?,
             make_points: grouped(&luma, c"make_points")?,
             measure: grouped(&luma, c"measure_luma")?,
-            compare: comparing(c"compare_luma")?,
-            refine: comparing(c"refine")?,
+            compare: grouped(&luma, c"compare_luma")?,
+            refine: grouped(&luma, c"refine")?,
             weigh: grouped(&luma, c"weigh")?,
             average: grouped(&luma, c"average_luma")?,
             smooth: grouped(&luma, c"smooth_luma")?,
@@ -203,7 +198,6 @@ impl DenoisingKernels {
             moments: buffer("sums of cells", cells * BLOCK, ROW_MOMENTS)?,
             noise: buffer("the noise of blocks", blocks, size_of::<BlockNoise>())?,
             step: step_of_asked(blocks),
-            compared_by: shape.items,
             layout,
         })
     }
@@ -324,7 +318,7 @@ impl DenoisingKernels {
             Arg::Buffer(&self.of_other_light),
         ]);
         // SAFETY: as in `measure`; of each other frame the buffers hold vectors and errors.
-        unsafe { self.compare.launch(queue, &args, [columns, self.compared_by * rows, references.len()]) }
+        unsafe { self.compare.launch(queue, &args, [columns, rows, references.len()]) }
     }
 
     /// The same of chroma, if there is some.
@@ -391,7 +385,7 @@ impl DenoisingKernels {
             Arg::Buffer(&self.vectors),
         ]);
         // SAFETY: as in `compare_luma`; neighbours are limited to the vectors that were found.
-        unsafe { self.refine.launch(queue, &args, [items[0], self.compared_by * items[1], others.len()])? };
+        unsafe { self.refine.launch(queue, &args, [items[0], items[1], others.len()])? };
         if has_chroma {
             let references: Vec<_> = (0..others.len()).collect();
             let comparison = FrameComparison { is_refined: 1, ..FrameComparison::default() };

@@ -63,34 +63,6 @@ impl ChoiceShape {
     }
 }
 
-/// How blocks are divided whose luma is compared with other frames.
-#[derive(Clone, Copy)]
-pub(super) struct ComparisonShape {
-    /// Items that share a block.
-    pub(super) items: usize,
-    /// Blocks of a group, if more than one item shares a block.
-    pub(super) lanes: usize,
-}
-
-impl ComparisonShape {
-    pub(super) fn new(device: &OpenClDevice) -> Self {
-        let lanes = LANES.min(device.largest_group / BLOCK);
-        // A CPU does the items of a group in turn.
-        if device.kind == DeviceKind::Cpu || lanes == 0 || device.largest_second < BLOCK {
-            return Self { items: 1, lanes: 1 };
-        }
-        Self { items: BLOCK, lanes: 1 << lanes.ilog2() }
-    }
-
-    /// Items of a group on both axes.
-    pub(super) fn group(self) -> [usize; 2] {
-        if self.items == 1 { PLANE_GROUP } else { [self.lanes, self.items] }
-    }
-}
-
-/// The most blocks of such a group.
-const LANES: usize = 16;
-
 /// A kernel, and its groups on two axes.
 pub(super) struct GroupedKernel {
     kernel: KernelObject,

@@ -244,22 +244,16 @@ impl DenoiseStream {
         let past = self.past.iter_mut().rev().map(|frame| (frame, false));
         let waiting = self.waiting.frames_mut().rev().filter(|frame| !frame.is_repeat);
         let waiting = waiting.map(|frame| (frame, true));
-        let mut earlier: Vec<_> = waiting.chain(past).take(self.references.reach()).collect();
-        // The frame that leaves next waits for the first of these searches.
-        for (index, (earlier, is_waiting)) in earlier.iter_mut().enumerate().rev() {
-            let distance = index + 1;
-            if distance <= forward && *is_waiting {
-                let place = FieldPlace { frame: number - distance as u64, offset: distance as isize };
-                self.session.start_search(earlier.slot, slot, place)?;
-                earlier.in_flight += 1;
-            }
-        }
-        for (index, (earlier, _)) in earlier.iter().enumerate() {
-            let distance = index + 1;
+        for (distance, (earlier, is_waiting)) in (1..).zip(waiting.chain(past)) {
             if distance <= backward {
                 let place = FieldPlace { frame: number, offset: -(distance as isize) };
                 self.session.start_search(slot, earlier.slot, place)?;
                 frame.in_flight += 1;
+            }
+            if distance <= forward && is_waiting {
+                let place = FieldPlace { frame: number - distance as u64, offset: distance as isize };
+                self.session.start_search(earlier.slot, slot, place)?;
+                earlier.in_flight += 1;
             }
             if distance == self.references.reach() {
                 // Later frames are too far from it to be searched together with it.

@@ -167,7 +167,6 @@ impl MotionDetect {
             let rect = (x, y, width, height);
             RegionMotion { id, rect, begin, last, velocity, confidence }.attach(target, settings.delta_qp);
         }
-        #[cfg(feature = "analytics")]
         if let Err(error) = super::analytics::attach(target, &observation.regions, &observation.ended) {
             gst::warning!(CAT, imp = self, "Regions are not attached as metadata of analytics: {error}");
         }

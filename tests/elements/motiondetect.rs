@@ -4,7 +4,6 @@ use gst::prelude::*;
 use gst_check::Harness;
 use gstmotionestimate::camera::{CameraMotion, RegionMotion};
 
-#[cfg(feature = "analytics")]
 mod analytics;
 
 const WIDTH: usize = 160;

@@ -74,7 +74,7 @@ fn region(plan: &mut Plan<'_>, buffer: &mut gst::BufferRef) {
 
 /// A relation meta with little or much space, entries with any numbers, and relations between any entries.
 fn relations(plan: &mut Plan<'_>, buffer: &mut gst::BufferRef, analytics: &Analytics) {
-    // GStreamer itself writes to no memory when an entry is added to a meta without space for one.
+    // With space for no entry GStreamer 1.26 writes outside its memory when one is added.
     analytics.add_meta(buffer, plan.number(1..=40), plan.number(0..=2048));
     let mut count = 0;
     for _ in 0..plan.number(0..=30u8) {

@@ -64,11 +64,11 @@ settings! {
         ParamSpecEnum::builder_with_default;
     pre_roll: u64 = 0,
         "pre-roll", "Pre-roll",
-        "With drop=still, how much passes from before something began to move, in ns; all frames are later by this",
+        "With drop=still, for how long before a region begins frames pass, in ns; all frames are delayed by this",
         |name, default| ParamSpecUInt64::builder(name).maximum(LONGEST).default_value(default);
     post_roll: u64 = 2000 * MILLISECOND,
         "post-roll", "Post-roll",
-        "With drop=still, how much passes after the last region has ended, in ns",
+        "With drop=still, for how long frames pass after the last region has ended, in ns",
         |name, default| ParamSpecUInt64::builder(name).maximum(LONGEST).default_value(default);
     messages: bool = true,
         "messages", "Messages", "Whether motion-begin and motion-end are posted on the bus",

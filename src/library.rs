@@ -27,3 +27,15 @@ pub fn open(name: &str) -> Option<Library> {
     // SAFETY: it is GStreamer's library, by its name and its folder; it is safe to load.
     unsafe { Library::new(path) }.ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn libraries_of_the_running_gstreamer_are_found_from_1_24_on() {
+        // A library that is surely there, and one that is not.
+        assert_eq!(open("libgstreamer-1.0.so.0").is_some(), gst::version() >= (1, 24, 0, 0));
+        assert!(open("libgstnone-1.0.so.0").is_none());
+    }
+}

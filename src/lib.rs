@@ -12,6 +12,7 @@
 //! used. `CHANGELOG.md` tells of every change.
 #![deny(missing_docs)]
 
+mod library;
 pub mod motioncompensate;
 pub mod motiondenoise;
 pub mod motiondetect;

@@ -1,3 +1,4 @@
+//! The target `frames`, for libFuzzer.
 #![no_main]
 
 use motion_fuzz::frames;

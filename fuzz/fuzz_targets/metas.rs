@@ -1,3 +1,4 @@
+//! The target `metas`, for libFuzzer.
 #![no_main]
 
 use motion_fuzz::metas;

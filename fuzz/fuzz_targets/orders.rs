@@ -1,3 +1,4 @@
+//! The target `orders`, for libFuzzer.
 #![no_main]
 
 use motion_fuzz::orders;

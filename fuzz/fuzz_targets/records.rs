@@ -1,3 +1,4 @@
+//! The target `records`, for libFuzzer.
 #![no_main]
 
 use motion_fuzz::records;

@@ -1,3 +1,4 @@
+//! The target `settings`, for libFuzzer.
 #![no_main]
 
 use motion_fuzz::settings;

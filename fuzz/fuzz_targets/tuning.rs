@@ -1,3 +1,4 @@
+//! The target `tuning`, for libFuzzer.
 #![no_main]
 
 use motion_fuzz::tuning;

@@ -6,6 +6,7 @@
 #![allow(missing_docs)] // No other package uses it.
 
 mod buffers;
+mod detection;
 mod field_metas;
 pub mod frames;
 pub mod metas;

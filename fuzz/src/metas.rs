@@ -1,13 +1,13 @@
 //! Metas made by hand into everything that reads them: each is refused, or what is read is right.
 
 use gst_video::{VideoFormat, VideoInfo};
-use gstmotionestimate::camera::{self, CameraMotion};
 use gstmotionestimate::meta::MotionVectorMeta;
 use motion_frames::compensation::{Field, Sampling, oracle};
 use motion_frames::packers::{d3d12, nvenc, x265};
 use motion_search::estimator::Metric;
 
 use crate::buffers::{Made, made, video};
+use crate::detection;
 use crate::field_metas::{self, Likely};
 use crate::plan::Plan;
 use crate::setup;
@@ -21,7 +21,9 @@ pub fn run(data: &[u8]) {
     let plan = &mut Plan::new(data);
     let reader = plan.number(0..=4u8);
     let formats = [&FORMATS[..], &[VideoFormat::Rgba, VideoFormat::Bgrx, VideoFormat::Rgb]].concat();
-    let info = video(plan, if reader == 1 { &formats } else { &FORMATS }, 40);
+    // The detector lets smaller frames pass.
+    let most = if reader == 4 { 80 } else { 40 };
+    let info = video(plan, if reader == 1 { &formats } else { &FORMATS }, most);
     let mut frames: Vec<_> = (0..2).map(|time| frame(plan, &info, time)).collect();
     let likely = Likely { size: (info.width(), info.height()), offset: -1, pts: frames[0].buffer.pts() };
     for _ in 0..plan.number(1..=3u8) {
@@ -32,7 +34,11 @@ pub fn run(data: &[u8]) {
     match reader {
         0 => compensate(plan, &frames, &info),
         1 => overlay(plan, &frames, &info),
-        4 => detect(plan, frames, &info),
+        4 => {
+            detection::attach(plan, &mut frames, &info);
+            serialize(plan, &frames[1].buffer, &info);
+            detection::run(frames, &info);
+        }
         #[cfg(feature = "x264")]
         3 => encode(plan, frames, &info),
         _ => serialize(plan, &frames[1].buffer, &info),
@@ -187,38 +193,6 @@ fn overlay(plan: &mut Plan<'_>, frames: &[Made], info: &VideoInfo) {
     harness.set_src_caps(info.to_caps().expect("caps"));
     let result = harness.push(frames[1].buffer.clone());
     assert!(result.is_ok() || !frames[1].is_sound, "a sound buffer is refused: {:?}", setup::error_on(&bus));
-}
-
-/// Fields of any form are vectors of the frame or none, and metas of the camera that other elements wrote are replaced by none.
-fn detect(plan: &mut Plan<'_>, mut frames: Vec<Made>, info: &VideoInfo) {
-    if plan.once_in(2) {
-        let matrix = (0..plan.number(0..=7u8)).map(|_| plan.one_of(&[0.0, 1.0, f64::NAN, 1e300]));
-        let matrix =
-            gst::Array::from_iter(matrix.map(|value| gst::glib::prelude::ToSendValue::to_send_value(&value)));
-        let buffer = frames[1].buffer.make_mut();
-        let motion = CameraMotion {
-            width: plan.one_of(&[info.width(), 0, u32::MAX]),
-            height: info.height(),
-            matrix: [[f64::INFINITY; 3]; 2],
-            following: f64::NAN,
-            confidence: -1.0,
-            is_settling: true,
-            begun: vec![0; 3],
-            ended: vec![u64::MAX],
-        };
-        motion.attach(buffer).expect("a writable buffer");
-        if plan.once_in(2) {
-            let mut meta = gst::meta::CustomMeta::from_mut_buffer(buffer, camera::NAME).expect("it is there");
-            meta.mut_structure().set("matrix", matrix);
-        }
-    }
-    serialize(plan, &frames[1].buffer, info);
-    let (mut harness, _element, bus) = setup::harness("motiondetect least-duration=0 sensitivity=1");
-    harness.set_src_caps(info.to_caps().expect("caps"));
-    for made in frames {
-        let result = harness.push(made.buffer);
-        assert!(result.is_ok() || !made.is_sound, "a sound buffer is refused: {:?}", setup::error_on(&bus));
-    }
 }
 
 /// Regions of interest come with the fields.

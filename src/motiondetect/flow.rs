@@ -49,27 +49,22 @@ impl MotionDetect {
         Ok(())
     }
 
-    /// How many frames wait, as the caps say.
-    fn delay(&self, settings: &DetectSettings) -> usize {
-        let wait = settings.wait();
-        let state = self.state.lock();
-        let frame =
-            state.stream.as_ref().map_or(gst::ClockTime::ZERO, |stream| duration_of_frames(stream.info(), 1));
-        let frame = if frame.is_zero() { gst::ClockTime::from_mseconds(33) } else { frame };
-        let frames = wait.nseconds().div_ceil(frame.nseconds());
-        usize::try_from(frames).unwrap_or(MOST_WAITING).min(MOST_WAITING)
-    }
-
     fn update_latency(&self, settings: &DetectSettings) {
-        let frames = self.delay(settings);
-        self.holding.latency.set_frames(&*self.obj(), settings.wait(), frames);
+        // Without a stream frames pass at once.
+        let (wait, frames) = match &self.state.lock().stream {
+            Some(stream) => (settings.wait(), frames_in(settings.wait(), stream.info())),
+            None => (gst::ClockTime::ZERO, 0),
+        };
+        self.holding.latency.set_frames(&*self.obj(), wait, frames);
     }
 
     /// Lets the settings hold from the next frame on. Those that cannot hold are told of, and the earlier ones come back.
     fn apply_settings(&self) -> Result<(), gst::FlowError> {
+        let earlier = match &self.state.lock().settings {
+            Some(earlier) if *earlier != *self.settings.lock() => earlier.clone(),
+            _ => return Ok(()),
+        };
         let settings = self.settings.lock().clone();
-        let earlier = self.state.lock().settings.clone();
-        let Some(earlier) = earlier.filter(|earlier| *earlier != settings) else { return Ok(()) };
         let has_levels = self.state.lock().stream.as_ref().is_none_or(|stream| stream.has_levels(&settings));
         if !has_levels {
             self.end_sequence(None)?;
@@ -132,16 +127,16 @@ impl MotionDetect {
     pub fn take_input(&self, mut buffer: gst::Buffer) -> Result<Option<gst::Buffer>, gst::FlowError> {
         self.holding.latency.note(&*self.obj(), buffer.pts());
         self.statistics.lock().frames_in += 1;
-        let settings = self.settings.lock().clone();
         let times = Times::of(&buffer, &self.obj().segment());
         let began = Instant::now();
-        let waiting = self.delay(&settings);
         let state = &mut *self.state.lock();
         if state.info.is_none() {
             self.post_error_message(no_caps_message());
             return Err(gst::FlowError::NotNegotiated);
         }
-        let Some(stream) = &mut state.stream else { return Ok(Some(buffer)) };
+        let (Some(settings), Some(stream)) = (&state.settings, &mut state.stream) else {
+            return Ok(Some(buffer));
+        };
         let mut tell = |error| gst::warning!(CAT, imp = self, "Motion field ignored: {error}");
         if let Err(error) = stream.observe(&buffer, &mut tell) {
             stream.forget_search();
@@ -167,7 +162,6 @@ impl MotionDetect {
             let rect = (x, y, width, height);
             RegionMotion { id, rect, begin, last, velocity, confidence }.attach(target, settings.delta_qp);
         }
-        #[cfg(feature = "analytics")]
         if let Err(error) = super::analytics::attach(target, &observation.regions, &observation.ended) {
             gst::warning!(CAT, imp = self, "Regions are not attached as metadata of analytics: {error}");
         }
@@ -184,12 +178,13 @@ impl MotionDetect {
         let buffer = match settings.drop {
             DetectDrop::None => buffer,
             DetectDrop::Still => {
+                let waiting = frames_in(settings.wait(), stream.info());
                 stream.held.note(&buffer, waiting);
                 if waiting > 0 { stream.held.own_if_scarce(buffer, waiting) } else { buffer }
             }
         };
         let is_motion = settings.drop == DetectDrop::None || !stream.observation().regions.is_empty();
-        stream.push(buffer, is_motion, &settings);
+        stream.push(buffer, is_motion, settings);
         let observation = stream.observation();
         self.post_regions("motion-end", &observation.ended, &times);
         self.post_regions("motion-begin", &observation.begun, &times);
@@ -201,6 +196,14 @@ impl MotionDetect {
         let structure = self.statistics.lock().structure();
         statistics::post(&*self.obj(), *CAT, structure);
     }
+}
+
+/// How many frames of `info` come in the time `wait`, as the caps say.
+fn frames_in(wait: gst::ClockTime, info: &VideoInfo) -> usize {
+    let frame = duration_of_frames(info, 1);
+    let frame = if frame.is_zero() { gst::ClockTime::from_mseconds(33) } else { frame };
+    let frames = wait.nseconds().div_ceil(frame.nseconds());
+    usize::try_from(frames).unwrap_or(MOST_WAITING).min(MOST_WAITING)
 }
 
 /// Whether the scene goes on behind `event`.

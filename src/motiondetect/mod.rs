@@ -12,7 +12,6 @@
  */
 use gst::prelude::*;
 
-#[cfg(feature = "analytics")]
 mod analytics;
 mod flow;
 mod imp;

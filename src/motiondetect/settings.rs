@@ -1,5 +1,7 @@
 //! The writable properties.
 
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::Path;
 use std::time::Duration;
 
@@ -19,6 +21,9 @@ const MILLISECOND: u64 = 1_000_000;
 
 /// An hour, in ns: the longest of the times that can be set.
 const LONGEST: u64 = 3_600_000 * MILLISECOND;
+
+/// The most bytes of a file with a mask: 2^26 samples, and a header with comments.
+const MOST_BYTES: u64 = (1 << 26) + (1 << 16);
 
 settings! {
     /// The values of the writable properties.
@@ -48,7 +53,7 @@ settings! {
     mask: String = String::new(),
         "mask", "Mask",
         "Where motion counts: polygons of corners x,y as shares of the frame, such as \"0,0.5 1,0.5 1,1 0,1\", several separated by \
-         semicolons; or the name of a PGM file that is white there and ends with .pgm (empty = everywhere)",
+         semicolons; or the name of a PGM file of at most 2^26 samples that is white there and ends with .pgm (empty = everywhere)",
         |name, _| ParamSpecString::builder(name).default_value("");
     delta_qp: i32 = 0,
         "delta-qp", "Delta QP",
@@ -59,11 +64,11 @@ settings! {
         ParamSpecEnum::builder_with_default;
     pre_roll: u64 = 0,
         "pre-roll", "Pre-roll",
-        "With drop=still, how much passes from before something began to move, in ns; all frames are later by this",
+        "With drop=still, for how long before a region begins frames pass, in ns; all frames are delayed by this",
         |name, default| ParamSpecUInt64::builder(name).maximum(LONGEST).default_value(default);
     post_roll: u64 = 2000 * MILLISECOND,
         "post-roll", "Post-roll",
-        "With drop=still, how much passes after the last region has ended, in ns",
+        "With drop=still, for how long frames pass after the last region has ended, in ns",
         |name, default| ParamSpecUInt64::builder(name).maximum(LONGEST).default_value(default);
     messages: bool = true,
         "messages", "Messages", "Whether motion-begin and motion-end are posted on the bus",
@@ -76,7 +81,22 @@ pub enum MaskSettingError {
     #[error(transparent)]
     Mask(#[from] MaskError),
     #[error("cannot read the mask {0}: {1}")]
-    File(String, std::io::Error),
+    File(String, io::Error),
+    #[error(
+        "the mask {0} has more than {MOST_BYTES} bytes: save it with fewer samples, it is stretched over the frame"
+    )]
+    Size(String),
+}
+
+/// The bytes of `file`, which holds a mask.
+fn read_mask(file: &str) -> Result<Vec<u8>, MaskSettingError> {
+    let mut bytes = Vec::new();
+    let read = File::open(file).and_then(|opened| opened.take(MOST_BYTES + 1).read_to_end(&mut bytes));
+    match read {
+        Ok(_) if bytes.len() as u64 > MOST_BYTES => Err(MaskSettingError::Size(file.into())),
+        Ok(_) => Ok(bytes),
+        Err(error) => Err(MaskSettingError::File(file.into(), error)),
+    }
 }
 
 impl DetectSettings {
@@ -87,11 +107,7 @@ impl DetectSettings {
     pub fn detector(&self) -> Result<Settings, MaskSettingError> {
         let is_file = Path::new(&self.mask).extension().is_some_and(|name| name.eq_ignore_ascii_case("pgm"));
         let mask = match is_file {
-            true => {
-                let bytes = std::fs::read(&self.mask);
-                let bytes = bytes.map_err(|error| MaskSettingError::File(self.mask.clone(), error))?;
-                Some(Mask::from_pgm(&bytes)?)
-            }
+            true => Some(Mask::from_pgm(&read_mask(&self.mask)?)?),
             false => Mask::parse(&self.mask)?,
         };
         Ok(Settings {

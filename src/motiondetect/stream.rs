@@ -5,7 +5,7 @@ use gst_video::VideoInfo;
 use super::settings::{DetectSettings, MaskSettingError};
 use crate::meta::{MetaError, MotionVectorMeta};
 use crate::settings::{DeviceSettings, StreamError, setup_message};
-use crate::video::frame::{self, FrameLayout, PlaneError};
+use crate::video::frame::{FrameLayout, PlaneError};
 use crate::video::pool::{self, HeldBuffers};
 use crate::video::sequence::Leaving;
 use crate::video::waiting::{Item, Waiting};
@@ -149,9 +149,10 @@ impl DetectStream {
     /// Checks that `buffer` holds a frame.
     ///
     /// # Errors
-    /// As [`FrameLayout::check`].
+    /// [`PlaneError`] if it does not.
     pub fn check_frame(&self, buffer: &gst::Buffer) -> Result<(), PlaneError> {
-        frame::check(&self.layout, buffer)
+        let frame = self.layout.read(buffer)?;
+        (0..self.layout.format().samplings.len()).try_for_each(|index| frame.plane(index).map(drop))
     }
 
     /// The time of a frame with this timestamp, in ns: the frames without one follow each other as the caps say.

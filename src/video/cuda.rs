@@ -16,6 +16,8 @@ use gst::ffi::{
 };
 use gst::prelude::*;
 use gst_video::{VideoFormat, VideoFrame, VideoInfo, VideoMeta};
+
+use crate::library;
 use motion_frames::interpolation::FrameFormat;
 use motion_search::estimator::{BlockHandle, FrameSource};
 use motion_search::opencl::{CudaContext, CudaPlane};
@@ -61,11 +63,7 @@ static LIBRARY: LazyLock<Option<Library>> = LazyLock::new(Library::open);
 impl Library {
     /// The library, if it and NVIDIA's driver are there.
     fn open() -> Option<Self> {
-        if gst::version() < (1, 24, 0, 0) {
-            return None;
-        }
-        // SAFETY: it is GStreamer's library, by its name; it is safe to load.
-        let library = unsafe { libloading::Library::new("libgstcuda-1.0.so.0") }.ok()?;
+        let library = library::open("libgstcuda-1.0.so.0")?;
         // SAFETY: these are the declarations of GStreamer 1.24, and its interface is stable from then on.
         unsafe {
             let load: unsafe extern "C" fn() -> gboolean = *library.get(b"gst_cuda_load_library\0").ok()?;

@@ -4,7 +4,6 @@ use gst::prelude::*;
 use gst_check::Harness;
 use gstmotionestimate::camera::{CameraMotion, RegionMotion};
 
-#[cfg(feature = "analytics")]
 mod analytics;
 
 const WIDTH: usize = 160;
@@ -179,8 +178,16 @@ fn regions_ask_encoders_for_their_quality_and_messages_can_be_left_out() {
 #[test]
 fn a_mask_that_cannot_be_used_is_refused_with_what_can() {
     crate::init();
-    for (mask, part) in [("0,0 1,2 1,1", "1,2"), ("/nowhere/mask.pgm", "/nowhere/mask.pgm"), ("0,0 1,1", "3")]
-    {
+    let folder = tempfile::tempdir().unwrap();
+    let large = folder.path().join("large.pgm").display().to_string();
+    // It takes no space on the disk.
+    std::fs::File::create(&large).unwrap().set_len(1 << 30).unwrap();
+    for (mask, part) in [
+        ("0,0 1,2 1,1", "1,2"),
+        ("/nowhere/mask.pgm", "/nowhere/mask.pgm"),
+        (&large, "more than 67174400 bytes: save it with fewer samples"),
+        ("0,0 1,1", "3"),
+    ] {
         let element = gst::ElementFactory::make("motiondetect").property("mask", mask).build().unwrap();
         let bus = test_support::gstreamer::ElementBus::new(element.clone());
         assert!(element.set_state(gst::State::Paused).is_err());

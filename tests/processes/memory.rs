@@ -3,7 +3,9 @@
 
 use gst::prelude::*;
 use gst_check::Harness;
+use gstmotionestimate::camera::CameraMotion;
 use motion_search::backend;
+use test_support::gstreamer::analytics::relation_metas;
 use test_support::{in_own_process, some_of};
 
 use crate::allocator::ALLOCATOR;
@@ -126,6 +128,38 @@ fn no_frame_that_is_made_allocates_memory_of_the_size_of_a_frame() {
             let count = ALLOCATOR.count() - before;
             assert!(count <= LATE, "{count} allocations of {LARGE} bytes or more by {element}");
         }
+    });
+}
+
+/// The most allocations that a frame takes in which nothing moves: of the frames' handles, of what is searched, and of the name of
+/// the meta.
+const HANDLES: usize = 8;
+
+#[test]
+fn a_frame_in_which_nothing_moves_takes_a_few_handles_and_gets_the_camera_meta_alone() {
+    in_own_process(|| {
+        init();
+        ALLOCATOR.count_from(1);
+        let (mut harness, bytes) = around("motiondetect mask=\"0,0 1,0 1,1 0,1\"", 640, 480);
+        let mut taken = 0;
+        for time in 0..30 {
+            let mut buffer = gst::Buffer::with_size(bytes).unwrap();
+            for (index, sample) in (0u32..).zip(&mut *buffer.make_mut().map_writable().unwrap()) {
+                *sample = 100 + (index * 30 + time as u32).wrapping_mul(0x9e37_79b9).to_le_bytes()[3] / 32;
+            }
+            buffer.make_mut().set_pts(gst::ClockTime::from_mseconds(40) * time);
+            let before = ALLOCATOR.count();
+            harness.push(buffer).unwrap();
+            if time > 15 {
+                taken += ALLOCATOR.count() - before;
+            }
+            let buffer = harness.pull().unwrap();
+            let (metas, relations) = (buffer.iter_meta::<gst::Meta>().count(), relation_metas(&buffer));
+            assert!(CameraMotion::of(&buffer).is_some_and(|motion| motion.is_ok()));
+            assert_eq!(metas - relations, 1, "{buffer:?}");
+        }
+        assert!(taken > 0, "nothing was counted");
+        assert!(taken <= 14 * HANDLES + LATE, "{taken} allocations for 14 frames");
     });
 }
 

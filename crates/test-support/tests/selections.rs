@@ -47,9 +47,9 @@ const CHECKS: [&str; 4] = [
 /// The command with what a later version of GStreamer has, as the scripts build.
 fn for_gstreamer(command: &str) -> String {
     if command.starts_with("cargo ") {
-        format!("{command} --features v1_24,analytics")
+        format!("{command} --features v1_24")
     } else {
-        command.replace(" default ", " default,v1_24,analytics ")
+        command.replace(" default ", " default,v1_24 ")
     }
 }
 

@@ -1,5 +1,6 @@
 //! The frames that are searched in place of those of the stream.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use super::halved;
@@ -11,6 +12,11 @@ use motion_base::threads::each_band;
 
 /// Rows that a task makes: with fewer, starting the task costs more than it saves.
 const ROWS_A_TASK: usize = 16;
+
+thread_local! {
+    /// Two rows of the frame that is halved. Tasks take no memory for them.
+    static PAIR: RefCell<[Vec<u8>; 2]> = RefCell::default();
+}
 
 /// Makes search frames from luma planes of one size.
 pub struct SearchFrames {
@@ -77,16 +83,18 @@ fn halve(instructions: Instructions, whole: &FrameView<'_>, half: &mut [u8]) {
     let (width, height) = whole.size();
     let row = halved(width, 1);
     each_band(half, row * ROWS_A_TASK, &|task, rows| {
-        // Of an even length, with the last sample twice if need be.
-        let mut pair = [vec![0; 2 * row], vec![0; 2 * row]];
-        for (index, half) in rows.chunks_exact_mut(row).enumerate() {
-            let y = 2 * (task * ROWS_A_TASK + index);
-            for (y, samples) in [y, y + 1].into_iter().zip(&mut pair) {
-                whole.read_row(y.min(height - 1), &mut samples[..width]);
-                samples[2 * row - 1] = samples[width - 1];
+        PAIR.with_borrow_mut(|pair| {
+            // Of an even length, with the last sample twice if need be.
+            pair.iter_mut().for_each(|samples| samples.resize(2 * row, 0));
+            for (index, half) in rows.chunks_exact_mut(row).enumerate() {
+                let y = 2 * (task * ROWS_A_TASK + index);
+                for (y, samples) in [y, y + 1].into_iter().zip(&mut *pair) {
+                    whole.read_row(y.min(height - 1), &mut samples[..width]);
+                    samples[2 * row - 1] = samples[width - 1];
+                }
+                instructions.run(HalvedRow { pair: [&pair[0], &pair[1]], half });
             }
-            instructions.run(HalvedRow { pair: [&pair[0], &pair[1]], half });
-        }
+        });
     });
 }
 

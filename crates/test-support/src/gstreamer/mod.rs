@@ -1,5 +1,6 @@
 //! GStreamer in a test program.
 
+pub mod analytics;
 pub mod clips;
 mod element_bus;
 pub mod formats;

@@ -21,11 +21,16 @@ const MOST_GAIN: f64 = 5.5;
 /// What a frame in which it is not seen takes away.
 const LOSS: f64 = 3.0;
 
-/// Boxes of a frame that belong to no region, from which on there is rain or snow.
+/// Boxes of a frame that are there by chance, from which on there is rain or snow.
 const CLUTTERED: f64 = 2.0;
 
-/// By how much something must be larger than these boxes. More would leave out people among people who have not begun yet.
+/// Among these something begins at once only if it is much larger than they are on average.
 const LARGER: f64 = 3.0;
+
+/// What is smaller needs time: what has travelled for so long, in ns, is no chance, if its share of the frame is more than that of flakes of
+/// snow. Such things are not counted among the others either, as people among people would wait for each other.
+const LONG: u64 = 500_000_000;
+const FLAKE: f64 = 1.0 / 2500.0;
 
 /// What is followed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -124,7 +129,7 @@ pub struct Tracks {
     next_id: u64,
     pairs: Vec<Pair>,
     is_taken: Vec<bool>,
-    /// Boxes that belonged to no open region, in a frame, on average.
+    /// Boxes of a frame that are there by chance, on average.
     clutter: f64,
     /// Their area on average.
     clutter_area: f64,
@@ -207,13 +212,19 @@ impl Tracks {
             self.clutter_area += 0.02 * (blob.area() - self.clutter_area);
         }
         let unknown = self.is_taken.iter().filter(|is_taken| !**is_taken).count();
-        // What is as small as that counts too where it is followed: flakes of snow are.
-        let most = self.least_area();
-        let is_clutter =
-            |track: &&Track| track.misses == 0 && (!track.is_open() || track.blob.area() <= most);
+        // Flakes count too where they are followed.
+        let is_cluttered = self.clutter > CLUTTERED;
+        let is_clutter = |track: &&Track| {
+            let is_flake = track.blob.area() <= FLAKE * now.area;
+            let is_new = now.now.saturating_sub(track.first) < LONG;
+            let counts = if track.is_open() { is_flake && is_cluttered } else { is_flake || is_new };
+            counts && track.misses == 0
+        };
         let tentative = self.tracks.iter().filter(is_clutter).count();
         let share = (now.elapsed / 1.0).min(0.1);
-        self.clutter += share * ((unknown + tentative) as f64 - self.clutter);
+        // A key frame of a coder may have many at once. In a new scene it is not known yet what is usual.
+        let most = if now.is_settling { f64::INFINITY } else { 2.0 * self.clutter + 1.0 };
+        self.clutter += share * (((unknown + tentative) as f64).min(most) - self.clutter);
         for (blob, _) in blobs.iter().zip(&self.is_taken).filter(|(_, is_taken)| !**is_taken) {
             if self.tracks.len() < MOST_TRACKS {
                 let (x, y) = blob.middle();
@@ -232,7 +243,7 @@ impl Tracks {
         self.begin_and_end(now);
     }
 
-    /// The area that a region must exceed: among much of one size, as rain or snow is, only what is larger is something else.
+    /// The area that a region must exceed to begin at once.
     fn least_area(&self) -> f64 {
         if self.clutter > CLUTTERED { LARGER * self.clutter_area } else { 0.0 }
     }
@@ -254,10 +265,12 @@ impl Tracks {
                 track.score -= LOSS;
                 return track.score > 0.0 && track.misses <= 3;
             }
+            let followed = now.now.saturating_sub(track.first);
+            let area = track.areas / f64::from(track.hits);
             let is_large = track.blob.width >= now.least_size.0
                 && track.blob.height >= now.least_size.1
-                && track.areas / f64::from(track.hits) > least_area;
-            let is_long = now.now.saturating_sub(track.first) >= nanoseconds(now.least_duration);
+                && (area > least_area || followed >= LONG && area > FLAKE * now.area && track.travels());
+            let is_long = followed >= nanoseconds(now.least_duration);
             if track.score >= SURE
                 && is_large
                 && is_long

@@ -94,7 +94,13 @@ pub fn is_light(blob: &Blob, pictures: &Pictures<'_>, light: (f32, f32)) -> bool
             }
         }
     }
-    steep < STEEP * difference * 2.0 * (columns + rows) as f32
+    // The frame does not show the edges of what comes in.
+    let edge = |is_inside: bool, length: usize| if is_inside { length } else { 0 };
+    let edges = edge(blob.x >= LEAST_SIDE, rows)
+        + edge(blob.x + blob.width + LEAST_SIDE <= pictures.width as f64, rows)
+        + edge(blob.y >= LEAST_SIDE, columns)
+        + edge(blob.y + blob.height + LEAST_SIDE <= pictures.height as f64, columns);
+    steep < STEEP * difference * edges as f32
 }
 
 #[cfg(test)]
@@ -121,6 +127,10 @@ mod tests {
             if (30..54).contains(&x) && (34..58).contains(&y) { 0.8 } else { 1.0 }
         };
         assert!(!judged(blob(24.0), object, (1.0, 0.0)));
+        // The frame does not show three of the edges of what comes in at a corner.
+        let coming = |x: usize, y: usize| if x < 6 && y < 24 { 0.8 } else { 1.0 };
+        let corner = Blob { width: 6.0, height: 24.0, ..Blob::default() };
+        assert!(!judged(corner, coming, (1.0, 0.0)));
         // In another light of the whole frame, the object is one still.
         assert!(!judged(blob(24.0), |x, y| 0.5 * object(x, y), (0.5, 0.0)));
         // Of a few samples it cannot be told.

@@ -131,8 +131,8 @@ def encoded(frames, width, height, options):
 
 @dataclass
 class Object:
-    """A square that moves in the scene. `place(n)` is its middle in samples of the scene's picture, or None where it is not
-    there; `moves(n)` whether it moves in that frame."""
+    """A square, or an upright box, that moves in the scene. `place(n)` is its middle in samples of the scene's picture, or None
+    where it is not there; `moves(n)` whether it moves in that frame."""
 
     size: int
     speed: float
@@ -140,10 +140,17 @@ class Object:
     texture: str
     place: callable
     moves: callable
+    # Its width as a share of `size`, its height.
+    slim: float = 1
     # Set when it is drawn first: premultiplied planes and their alphas.
     patch: list = None
     # The mean difference to what it hides, over its path.
     measured_contrast: float = 0.0
+
+    @property
+    def across(self):
+        """Its width: even, as there are half as many samples of chroma."""
+        return round(self.size * self.slim / 2) * 2
 
 
 @dataclass
@@ -238,11 +245,12 @@ class Scene:
         hidden = [cut for n in range(0, self.count, 4) if (cut := self.hidden(world[0], thing, n)) is not None]
         mean = numpy.mean([cut.mean() for cut in hidden]) if hidden else 128
         sign = 1 if mean + thing.contrast < 235 and (mean - thing.contrast < 20 or random.integers(2)) else -1
-        luma = numpy.full((size, size), mean + sign * thing.contrast, numpy.float32)
+        luma = numpy.full((size, thing.across), mean + sign * thing.contrast, numpy.float32)
         if thing.texture == "textured":
             name = ("yard", "toys", "paper")[random.integers(3)]
-            luma += self.texture(name, size, random) * thing.contrast / 2
-        chroma = [numpy.full((size // 2, size // 2), 128 + side * thing.contrast / 2, numpy.float32) for side in (sign, -sign)]
+            luma += self.texture(name, size, random)[:, : thing.across] * thing.contrast / 2
+        half = size // 2, thing.across // 2
+        chroma = [numpy.full(half, 128 + side * thing.contrast / 2, numpy.float32) for side in (sign, -sign)]
         thing.measured_contrast = numpy.mean([abs(cut - luma.mean()).mean() for cut in hidden]) if hidden else 0
         thing.patch = [self.patch(plane) for plane in (luma, *chroma)]
 
@@ -261,9 +269,8 @@ class Scene:
     @staticmethod
     def patch(plane):
         """The plane times its alpha, and its alpha: round corners, and nothing around it."""
-        side = len(plane)
-        across = numpy.abs((numpy.arange(side) + 0.5) * 2 / side - 1) ** 6
-        alpha = numpy.clip((1.06 - across[:, None] - across[None, :]) * side / 8, 0, 1).astype(numpy.float32)
+        down, across = (numpy.abs((numpy.arange(side) + 0.5) * 2 / side - 1) ** 6 for side in plane.shape)
+        alpha = numpy.clip((1.06 - down[:, None] - across[None, :]) * min(plane.shape) / 8, 0, 1).astype(numpy.float32)
         return [numpy.pad(each, 2) for each in (plane * alpha, alpha)]
 
     def hidden(self, luma, thing, n):
@@ -271,8 +278,8 @@ class Scene:
         place = thing.place(n)
         if place is None:
             return None
-        left, top = (floor(c - thing.size / 2 + 0.5) for c in place)
-        cut = luma[max(top, 0) : max(top + thing.size, 0), max(left, 0) : max(left + thing.size, 0)]
+        left, top = (floor(c - side / 2 + 0.5) for c, side in zip(place, (thing.across, thing.size)))
+        cut = luma[max(top, 0) : max(top + thing.size, 0), max(left, 0) : max(left + thing.across, 0)]
         return cut if cut.size else None
 
     def draw(self, planes, thing, matrix, place):
@@ -281,8 +288,9 @@ class Scene:
             colour, alpha = thing.patch[index]
             # From the frame to the patch.
             to_patch = to_world.copy()
-            to_patch[:, 2] += (len(alpha) - 1) / 2 - middle
-            corners = self.corners(to_world, middle, len(alpha) / 2)
+            sides = numpy.array(alpha.shape[::-1])
+            to_patch[:, 2] += (sides - 1) / 2 - middle
+            corners = self.corners(to_world, middle, sides / 2)
             left, top = numpy.floor(corners.min(axis=0)).astype(int)
             right, bottom = numpy.ceil(corners.max(axis=0)).astype(int) + 1
             left, top = max(left, 0), max(top, 0)
@@ -298,7 +306,7 @@ class Scene:
 
     @staticmethod
     def corners(to_world, middle, reach):
-        """The corners of a square of the picture, in the frame."""
+        """The corners of a box of the picture, in the frame. `reach` is half of its sides, or of its width and height."""
         inverse = cv2.invertAffineTransform(to_world)
         square = numpy.array([(-1, -1), (1, -1), (1, 1), (-1, 1)]) * reach + middle
         return square @ inverse[:, :2].T + inverse[:, 2]
@@ -310,7 +318,7 @@ class Scene:
             place = thing.place(n)
             if place is None:
                 continue
-            corners = self.corners(matrix, place, thing.size / 2) + 0.5
+            corners = self.corners(matrix, place, numpy.array([thing.across, thing.size]) / 2) + 0.5
             whole = numpy.prod(corners.max(axis=0) - corners.min(axis=0))
             low = numpy.clip(corners.min(axis=0), 0, (self.width, self.height))
             high = numpy.clip(corners.max(axis=0), 0, (self.width, self.height))
@@ -502,6 +510,25 @@ def special_scenes(pictures, width, height):
         walk = crossing((x, y), QUIET + 10 * index, (speed * unit, 0), 400)
         scene.objects.append(Object(24, abs(speed), contrast, "textured", *walk))
     yield scene
+    yield walkers(make("walkers", "city", 500, codec={"crf": "26", "g": "50"}))
+
+
+def walkers(scene):
+    """People far away who cross the scene, in pairs with the same speed; some are there in the first frame."""
+    random, unit = named(scene), scene.unit
+    for pair in range(8):
+        side = 1 if random.integers(2) else -1
+        speed, y = random.uniform(0.7, 1.6), random.uniform(0.15, 0.85) * scene.height
+        begin, gap = 85 * pair - 350, random.uniform(0.6, 1.6)
+        for index in range(2):
+            size = 2 * random.integers(10, 21)
+            start = scene.width * (side < 0) - side * (8 + index * gap * size), y + index * random.uniform(-0.3, 0.3) * size
+            velocity = side * speed * unit, random.uniform(-0.1, 0.1) * speed * unit
+            frames = int((scene.width + 80) / speed / unit)
+            walk = crossing(start, begin, velocity, frames)
+            contrast = (24, 32, 48)[random.integers(3)]
+            scene.objects.append(Object(int(size), speed, contrast, "textured", *walk, slim=0.4))
+    return scene
 
 
 def object_scenes(pictures, width, height, quick):

@@ -427,6 +427,6 @@ mod tests {
             .fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
                 (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
             });
-        assert_eq!(hash, 4_293_602_685_038_839_799);
+        assert_eq!(hash, 15_093_697_716_502_207_832);
     }
 }

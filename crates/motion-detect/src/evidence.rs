@@ -10,11 +10,15 @@ use crate::scene::{DEVIATION, Scene};
 /// A residual counts at most so many standard deviations: no single sample decides.
 pub const MOST: f32 = 4.0;
 
-/// Seconds after which what cells were is learned.
-const PERIOD: f32 = 1.0;
+/// What cells were in so many seconds is learned as many seconds later: what has just been seen may become a region yet.
+const PERIOD: f32 = 0.2;
 
 /// Seconds for which it is remembered.
 const HABIT: f32 = 30.0;
+
+/// Which period a cell showed an object in.
+const THIS: u8 = 1;
+const LAST: u8 = 2;
 
 /// By how much a cell must be surer than before.
 const MARGIN: f32 = 1.15;
@@ -61,8 +65,8 @@ pub struct Evidence {
     learned: f32,
     /// How much surer a cell must be than usual, because it has been that sure before and nothing came of it.
     habit: Vec<f32>,
-    /// The surest that each cell was in this period, and whether it showed an object.
-    recent: Vec<f32>,
+    /// The surest that each cell was in this period and the last, and which of them it showed an object in.
+    recent: [Vec<f32>; 2],
     is_touched: Vec<u8>,
     /// Seconds of this period.
     period: f32,
@@ -98,7 +102,7 @@ impl Evidence {
             usual: [of_cells()?, of_cells()?],
             learned: 0.0,
             habit: of_cells()?,
-            recent: of_cells()?,
+            recent: [of_cells()?, of_cells()?],
             is_touched: memory::values(what, cells.0 * cells.1)?,
             period: 0.0,
             sure: of_cells()?,
@@ -113,7 +117,7 @@ impl Evidence {
     pub fn restart(&mut self) {
         self.usual.iter_mut().for_each(|usual| usual.fill(1.0));
         self.habit.fill(1.0);
-        self.recent.fill(0.0);
+        self.recent.iter_mut().for_each(|recent| recent.fill(0.0));
         self.is_touched.fill(0);
         (self.learned, self.period) = (0.0, 0.0);
     }
@@ -164,7 +168,7 @@ impl Evidence {
                 usual: self.usual.each_ref().map(|usual| &usual[cells.clone()]),
                 habit: &self.habit[cells.clone()],
                 statistics: self.statistics.each_mut().map(|found| &mut found[cells.clone()]),
-                recent: &mut self.recent[cells.clone()],
+                recent: &mut self.recent[0][cells.clone()],
                 sure: &mut self.sure[cells.clone()],
                 likely: &mut self.likely[cells],
                 is_settling,
@@ -190,8 +194,8 @@ impl Evidence {
         }
     }
 
-    /// At the end of each period, learns where cells were sure and nothing came of it. What is as sure as it has been before is no more
-    /// than usual there: leaves, rain, a lamp that flickers. `seed` is what a region begins with.
+    /// At the end of each period, learns where cells were sure in the one before and nothing came of it. What is as sure as it has been
+    /// before is no more than usual there: leaves, rain, a lamp that flickers. `seed` is what a region begins with.
     pub fn learn_habits(&mut self, elapsed: f32, seed: f32) {
         self.period += elapsed;
         if self.period < PERIOD {
@@ -205,7 +209,7 @@ impl Evidence {
         for y in 0..rows {
             for x in 0..columns {
                 let at = y * columns + x;
-                let surest = MARGIN * self.recent[at] / seed;
+                let surest = MARGIN * self.recent[1][at] / seed;
                 if self.is_touched[at] != 0 || surest <= 1.0 {
                     continue;
                 }
@@ -218,8 +222,11 @@ impl Evidence {
                 }
             }
         }
-        self.recent.fill(0.0);
-        self.is_touched.fill(0);
+        self.recent.swap(0, 1);
+        self.recent[0].fill(0.0);
+        self.is_touched
+            .iter_mut()
+            .for_each(|is_touched| *is_touched = if *is_touched & THIS != 0 { LAST } else { 0 });
         self.period = 0.0;
     }
 
@@ -243,7 +250,7 @@ impl Evidence {
         for y in at(y.start - 4.0, self.cells.1)..at(y.end + 4.0, self.cells.1) {
             self.is_touched
                 [y * self.cells.0 + columns.start..y * self.cells.0 + columns.end.max(columns.start)]
-                .fill(1);
+                .fill(THIS | LAST);
         }
     }
 

@@ -21,6 +21,11 @@ pub struct Cells<'a> {
 /// The most boxes of a frame.
 pub const MOST_BOXES: usize = 64;
 
+/// Parts of one object are no farther apart than this share of the smaller one, on each axis for itself: people who walk side by side are
+/// narrower than high. At least so many samples count as near.
+const NEAR: f64 = 0.25;
+const LEAST_NEAR: f64 = 2.0;
+
 /// A part of the frame that shows something else than the scene, in samples of the model.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Blob {
@@ -72,11 +77,19 @@ impl Blob {
         }
     }
 
-    /// Samples between both on an axis, the larger of both axes; 0 where they touch or overlap.
-    pub fn gap(&self, other: &Self) -> f64 {
+    /// Moves and shrinks it into `other`.
+    pub fn confine(&mut self, other: &Self) {
+        (self.width, self.height) = (self.width.min(other.width), self.height.min(other.height));
+        // Rounding may let the end lie before the start.
+        self.x = self.x.min(other.x + other.width - self.width).max(other.x);
+        self.y = self.y.min(other.y + other.height - self.height).max(other.y);
+    }
+
+    /// Samples between both across and down; not above 0 where they touch or overlap on that axis.
+    pub fn gaps(&self, other: &Self) -> (f64, f64) {
         let across = self.x.max(other.x) - (self.x + self.width).min(other.x + other.width);
         let down = self.y.max(other.y) - (self.y + self.height).min(other.y + other.height);
-        across.max(down).max(0.0)
+        (across, down)
     }
 }
 
@@ -276,8 +289,9 @@ fn join(blobs: &mut Vec<Blob>) {
     while first < blobs.len() {
         let other = (first + 1..blobs.len()).find(|&other| {
             let (a, b) = (&blobs[first], &blobs[other]);
-            let smaller = a.width.max(a.height).min(b.width.max(b.height));
-            a.gap(b) <= (0.25 * smaller).max(2.0)
+            let is_near = |gap: f64, a: f64, b: f64| gap <= (NEAR * a.min(b)).max(LEAST_NEAR);
+            let (across, down) = a.gaps(b);
+            is_near(across, a.width, b.width) && is_near(down, a.height, b.height)
         });
         match other {
             Some(other) => {
@@ -367,5 +381,13 @@ mod tests {
         join(&mut blobs);
         let all = Blob { width: 14.0, height: 14.0, ..at(0.0, 0.0) };
         assert_eq!(blobs, [all, at(40.0, 0.0)]);
+        // Two people side by side, and the upper and lower half of one.
+        let tall = |x: f64, y: f64| Blob { height: 20.0, ..at(x, y) };
+        let mut blobs = vec![tall(0.0, 0.0), tall(8.0, 0.0)];
+        join(&mut blobs);
+        assert_eq!(blobs, [tall(0.0, 0.0), tall(8.0, 0.0)]);
+        let mut blobs = vec![tall(0.0, 0.0), tall(0.0, 24.0)];
+        join(&mut blobs);
+        assert_eq!(blobs, [Blob { height: 44.0, ..tall(0.0, 0.0) }]);
     }
 }

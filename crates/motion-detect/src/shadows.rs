@@ -59,7 +59,9 @@ pub fn is_light(blob: &Blob, pictures: &Pictures<'_>, light: (f32, f32)) -> bool
     }
     let first = |start: f64| (start as usize).saturating_sub(CELL);
     let count = |start: f64, length: f64, most: usize| {
-        (((start + length) as usize + CELL).min(most) - first(start)) / CELL
+        // One more behind its end, or the edge there would not be seen.
+        let cells = ((start + length) as usize + CELL - first(start)).div_ceil(CELL);
+        cells.min((most - first(start)) / CELL)
     };
     let (left, top) = (first(blob.x), first(blob.y));
     let columns = count(blob.x, blob.width, pictures.width);
@@ -121,6 +123,12 @@ mod tests {
             if (30..54).contains(&x) && (34..58).contains(&y) { 0.8 } else { 1.0 }
         };
         assert!(!judged(blob(24.0), object, (1.0, 0.0)));
+        // Nor is one that comes in at a side, whatever it has of a cell.
+        for width in 3..12 {
+            let coming = |x: usize, y: usize| if x < width && (34..58).contains(&y) { 0.8 } else { 1.0 };
+            let part = Blob { x: 0.0, width: width as f64, ..blob(24.0) };
+            assert!(!judged(part, coming, (1.0, 0.0)), "{width}");
+        }
         // In another light of the whole frame, the object is one still.
         assert!(!judged(blob(24.0), |x, y| 0.5 * object(x, y), (0.5, 0.0)));
         // Of a few samples it cannot be told.

@@ -21,11 +21,36 @@ const MOST_GAIN: f64 = 5.5;
 /// What a frame in which it is not seen takes away.
 const LOSS: f64 = 3.0;
 
-/// Boxes of a frame that belong to no region, from which on there is rain or snow.
+/// Frames one after the other in which something that has not begun may be unseen: noise hides it for as long.
+const MOST_MISSES: u32 = 3;
+
+/// The share of a step in the speed: edges of boxes jump by a sample or two.
+const STEERING: f64 = 0.35;
+
+/// The product of a step and the way so far, in samples, from which on it is a step onward: half a sample each.
+const LEAST_ADVANCE: f64 = 0.25;
+
+/// Boxes of a frame that are there by chance, from which on there is rain or snow.
 const CLUTTERED: f64 = 2.0;
 
-/// By how much something must be larger than these boxes. More would leave out people among people who have not begun yet.
+/// Seconds in which the number of these boxes is averaged, the most of one frame, the share of one box in their mean area, and the least
+/// number: nothing is impossible.
+const CLUTTER_MEMORY: f64 = 1.0;
+const MOST_OF_CLUTTER: f64 = 0.1;
+const SHARE_OF_AREA: f64 = 0.02;
+const LEAST_CLUTTER: f64 = 0.02;
+
+/// Among these something begins at once only if it is much larger than they are on average.
 const LARGER: f64 = 3.0;
+
+/// What is smaller needs time: what has travelled for so long, in ns, is no chance, if its share of the frame is more than that of flakes of
+/// snow. Such things are not counted among the others either, as people among people would wait for each other.
+const LONG: u64 = 500_000_000;
+const FLAKE: f64 = 1.0 / 2500.0;
+
+/// The share of a region that is in the box of another one too when they cross, and for how many seconds each goes on as before.
+const MOSTLY: f64 = 0.7;
+const CROSSING: f64 = 1.0;
 
 /// What is followed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -55,6 +80,8 @@ pub struct Track {
     path: f64,
     /// Frames in which it moved on in the direction in which it had moved so far.
     steps: u32,
+    /// For how many seconds it has shared a box with others.
+    crossing: f64,
     /// The way that it seemed to take when it was first seen.
     guess: (f64, f64),
 }
@@ -124,7 +151,7 @@ pub struct Tracks {
     next_id: u64,
     pairs: Vec<Pair>,
     is_taken: Vec<bool>,
-    /// Boxes that belonged to no open region, in a frame, on average.
+    /// Boxes of a frame that are there by chance, on average.
     clutter: f64,
     /// Their area on average.
     clutter_area: f64,
@@ -187,32 +214,37 @@ impl Tracks {
         for track in &mut self.tracks {
             track.misses += 1;
         }
+        self.cross(blobs, now);
         for index in 0..self.pairs.len() {
             let Pair { track, blob, distance, .. } = self.pairs[index];
             if self.is_taken[blob] || self.tracks[track].misses == 0 {
                 continue;
             }
             self.is_taken[blob] = true;
-            let density = self.clutter.max(0.02) / now.area;
+            let density = self.clutter.max(LEAST_CLUTTER) / now.area;
             self.tracks[track].take(&blobs[blob], distance, density, now);
         }
         // What two regions share belongs to both while they cross: each goes on as before.
         for track in self.tracks.iter_mut().filter(|track| track.is_open() && track.misses > 0) {
-            if blobs.iter().any(|blob| blob.overlap(&track.blob) >= 0.7 * track.blob.area()) {
+            if blobs.iter().any(|blob| blob.overlap(&track.blob) >= MOSTLY * track.blob.area()) {
                 track.last = now.now;
                 track.misses = 1;
             }
         }
         for (blob, _) in blobs.iter().zip(&self.is_taken).filter(|(_, is_taken)| !**is_taken) {
-            self.clutter_area += 0.02 * (blob.area() - self.clutter_area);
+            self.clutter_area += SHARE_OF_AREA * (blob.area() - self.clutter_area);
         }
         let unknown = self.is_taken.iter().filter(|is_taken| !**is_taken).count();
-        // What is as small as that counts too where it is followed: flakes of snow are.
-        let most = self.least_area();
-        let is_clutter =
-            |track: &&Track| track.misses == 0 && (!track.is_open() || track.blob.area() <= most);
+        // Flakes count too where they are followed.
+        let is_cluttered = self.clutter > CLUTTERED;
+        let is_clutter = |track: &&Track| {
+            let is_flake = track.blob.area() <= FLAKE * now.area;
+            let is_new = now.now.saturating_sub(track.first) < LONG;
+            let counts = if track.is_open() { is_flake && is_cluttered } else { is_flake || is_new };
+            counts && track.misses == 0
+        };
         let tentative = self.tracks.iter().filter(is_clutter).count();
-        let share = (now.elapsed / 1.0).min(0.1);
+        let share = (now.elapsed / CLUTTER_MEMORY).min(MOST_OF_CLUTTER);
         self.clutter += share * ((unknown + tentative) as f64 - self.clutter);
         for (blob, _) in blobs.iter().zip(&self.is_taken).filter(|(_, is_taken)| !**is_taken) {
             if self.tracks.len() < MOST_TRACKS {
@@ -232,7 +264,28 @@ impl Tracks {
         self.begin_and_end(now);
     }
 
-    /// The area that a region must exceed: among much of one size, as rain or snow is, only what is larger is something else.
+    /// Regions that share a box go on inside it as before, while they cross.
+    fn cross(&mut self, blobs: &[Blob], now: &Circumstances) {
+        for (blob, is_taken) in blobs.iter().zip(&mut self.is_taken) {
+            let shares = |track: &Track| {
+                track.is_open()
+                    && track.misses <= MOST_MISSES + 1
+                    && track.crossing < CROSSING
+                    && blob.overlap(&track.blob) >= MOSTLY * track.blob.area()
+            };
+            if self.tracks.iter().filter(|track| shares(track)).count() < 2 {
+                continue;
+            }
+            *is_taken = true;
+            for track in self.tracks.iter_mut().filter(|track| shares(track)) {
+                track.crossing += now.elapsed;
+                track.blob.confine(blob);
+                (track.last, track.misses) = (now.now, 0);
+            }
+        }
+    }
+
+    /// The area that a region must exceed to begin at once.
     fn least_area(&self) -> f64 {
         if self.clutter > CLUTTERED { LARGER * self.clutter_area } else { 0.0 }
     }
@@ -252,12 +305,14 @@ impl Tracks {
             }
             if track.misses > 0 {
                 track.score -= LOSS;
-                return track.score > 0.0 && track.misses <= 3;
+                return track.score > 0.0 && track.misses <= MOST_MISSES;
             }
+            let followed = now.now.saturating_sub(track.first);
+            let area = track.areas / f64::from(track.hits);
             let is_large = track.blob.width >= now.least_size.0
                 && track.blob.height >= now.least_size.1
-                && track.areas / f64::from(track.hits) > least_area;
-            let is_long = now.now.saturating_sub(track.first) >= nanoseconds(now.least_duration);
+                && (area > least_area || followed >= LONG && area > FLAKE * now.area && track.travels());
+            let is_long = followed >= nanoseconds(now.least_duration);
             if track.score >= SURE
                 && is_large
                 && is_long
@@ -320,11 +375,11 @@ impl Track {
         let (right, down) = (x - before.0, y - before.1);
         let frames = f64::from(self.misses.max(1));
         let seconds = (now.elapsed * if self.hits == 1 { frames } else { 1.0 }).max(1e-3);
-        let share = if self.hits == 1 { 1.0 } else { 0.35 };
+        let share = if self.hits == 1 { 1.0 } else { STEERING };
         self.velocity.0 += share * (right / seconds - self.velocity.0);
         self.velocity.1 += share * (down / seconds - self.velocity.1);
         let (so_far_x, so_far_y) = (before.0 - self.origin.0, before.1 - self.origin.1);
-        self.steps += u32::from(right * so_far_x + down * so_far_y > 0.25);
+        self.steps += u32::from(right * so_far_x + down * so_far_y > LEAST_ADVANCE);
         self.path += (right * right + down * down).sqrt();
         let chance = density * std::f64::consts::PI * (distance * distance + 2.0);
         self.score = (self.score + logarithm(1.0 / chance).clamp(-LOSS, MOST_GAIN)).min(MOST_SCORE);
@@ -334,6 +389,7 @@ impl Track {
         self.last = now.now;
         self.hits += 1;
         self.misses = 0;
+        self.crossing = 0.0;
     }
 }
 

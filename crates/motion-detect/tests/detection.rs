@@ -107,6 +107,27 @@ fn what_crosses_the_scene_is_one_region_from_its_fifth_frame_until_the_hold_is_o
 }
 
 #[test]
+fn small_things_that_travel_side_by_side_all_begin() {
+    let mut scene = Scene::new(2.0, Settings::default());
+    scene.show_still(75);
+    let mut begun = 0;
+    for frame in 0..60 {
+        let moved = f64::from(frame);
+        let people = move |x: f64, y: f64| {
+            let is_one = (0..6).any(|index| {
+                let (left, top) =
+                    (10.0 + moved + 14.0 * f64::from(index % 3), 20.0 + 40.0 * f64::from(index / 3));
+                (left..left + 5.0).contains(&x) && (top..top + 10.0).contains(&y)
+            });
+            background(x, y) + if is_one { 60.0 } else { 0.0 }
+        };
+        let [_, new, _] = scene.show(people);
+        begun += new.len();
+    }
+    assert_eq!(begun, 6);
+}
+
+#[test]
 fn what_is_open_at_the_end_ends() {
     let mut scene = Scene::new(2.0, Settings::default());
     scene.show_still(60);

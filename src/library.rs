@@ -6,11 +6,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use libloading::Library;
+use libloading::os::unix;
 
 /// Opens the library of GStreamer 1.24 or later with this file name.
 ///
-/// It must be in the folder of the core library that this process runs: one of another installation may not fit, and elements
-/// that are loaded later would get it instead of their own.
+/// It must be in the folder of the core library that this process runs, or be loaded already, as where each package has a folder
+/// of its own: one of another installation may not fit, and elements that are loaded later would get it instead of their own.
 pub fn open(name: &str) -> Option<Library> {
     if gst::version() < (1, 24, 0, 0) {
         return None;
@@ -25,7 +26,10 @@ pub fn open(name: &str) -> Option<Library> {
     let core = unsafe { CStr::from_ptr(core.assume_init().dli_fname) };
     let path = Path::new(OsStr::from_bytes(core.to_bytes())).with_file_name(name);
     // SAFETY: it is GStreamer's library, by its name and its folder; it is safe to load.
-    unsafe { Library::new(path) }.ok()
+    let opened = unsafe { Library::new(path) };
+    // SAFETY: it is loaded, so that nothing of it runs now.
+    let loaded = || unsafe { unix::Library::open(Some(name), libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
+    opened.or_else(|_| loaded().map(Library::from)).ok()
 }
 
 #[cfg(test)]
@@ -34,8 +38,10 @@ mod tests {
 
     #[test]
     fn libraries_of_the_running_gstreamer_are_found_from_1_24_on() {
-        // A library that is surely there, and one that is not.
-        assert_eq!(open("libgstreamer-1.0.so.0").is_some(), gst::version() >= (1, 24, 0, 0));
+        // A library that is surely there, one that is loaded from another folder, and one that is not there.
+        let is_new = gst::version() >= (1, 24, 0, 0);
+        assert_eq!(open("libgstreamer-1.0.so.0").is_some(), is_new);
+        assert_eq!(open("libc.so.6").is_some(), is_new);
         assert!(open("libgstnone-1.0.so.0").is_none());
     }
 }

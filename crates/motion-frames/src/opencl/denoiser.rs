@@ -383,26 +383,29 @@ impl OpenClDenoiser {
         Ok(Ahead { frame, references, level, told })
     }
 
-    /// Waits until the noise of the frame that `ahead` began to measure is estimated, and queues its comparison with those of
-    /// `references` that have come since.
-    fn finish_measure(&mut self, ahead: Ahead, references: &[ReferenceFrame<'_>]) -> launcher::Result<()> {
+    /// Queues the comparison of the frame that `ahead` began to measure with those of `references` that have come since.
+    fn measure_later(&mut self, ahead: &Ahead, references: &[ReferenceFrame<'_>]) -> launcher::Result<()> {
+        if references.len() <= ahead.references.len() {
+            return Ok(());
+        }
+        self.begin_upload(ahead.frame, references)?;
+        let numbers: Vec<_> = beside(references).iter().map(|beside| beside.reference).collect();
+        let DenoiserObjects { kernels, frames, work, .. } = &mut *self.objects;
+        let others: Vec<_> =
+            references.iter().map(|reference| &frames[reference.frame.slot.0].device).collect();
+        let device = &frames[ahead.frame.0].device;
+        kernels.measure_others(work, device, &others, ahead.references.len(), &numbers)
+    }
+
+    /// Waits until the noise of the frame that `ahead` began to measure is estimated.
+    fn finish_measure(&mut self, ahead: &Ahead, references: &[ReferenceFrame<'_>]) -> launcher::Result<()> {
         ahead.told.iter().try_for_each(|told| self.context.watch().wait(told, self.allowed()))?;
-        let DenoiserObjects { noise_of_blocks, noise_of_areas, .. } = &*self.objects;
+        let DenoiserObjects { frames, found, noise_of_blocks, noise_of_areas, .. } = &*self.objects;
         // SAFETY: the device has written them, and writes them again only for a frame that is begun later.
         let (blocks, state) = unsafe { (noise_of_blocks.as_slice(), noise_of_areas.as_slice()) };
         let is_measured = ahead.level == NoiseLevel::MEASURED;
         let state = is_measured.then(|| bytemuck::cast_slice(state));
         self.noise.set_measured(bytemuck::cast_slice(blocks), state);
-        if references.len() > ahead.references.len() {
-            self.begin_upload(ahead.frame, references)?;
-            let numbers: Vec<_> = beside(references).iter().map(|beside| beside.reference).collect();
-            let DenoiserObjects { kernels, frames, work, .. } = &mut *self.objects;
-            let others: Vec<_> =
-                references.iter().map(|reference| &frames[reference.frame.slot.0].device).collect();
-            let device = &frames[ahead.frame.0].device;
-            kernels.measure_others(work, device, &others, ahead.references.len(), &numbers)?;
-        }
-        let DenoiserObjects { frames, found, .. } = &*self.objects;
         let slots = references.iter().map(|reference| reference.frame.slot).chain([ahead.frame]);
         slots.filter_map(|slot| frames[slot.0].loaded.as_ref()).try_for_each(Event::check)?;
         found.read.iter().try_for_each(Event::check)
@@ -465,12 +468,11 @@ impl OpenClDenoiser {
         references: &[ReferenceFrame<'_>],
         strength: Strength,
     ) -> launcher::Result<()> {
-        let has_chroma = self.noise.has_chroma();
         let DenoiserObjects { kernels, frames, made, work, .. } = &mut *self.objects;
         let others: Vec<_> =
             references.iter().map(|reference| &frames[reference.frame.slot.0].device).collect();
         let device = &frames[frame.0].device;
-        kernels.weigh(work, device, &others, (strength.0, self.is_spatial, has_chroma))?;
+        kernels.weigh(work, device, &others, (strength.0, self.is_spatial))?;
         kernels.average(work, device, &others, made)?;
         let done = work.marker()?;
         work.flush()?;
@@ -627,11 +629,22 @@ impl FrameDenoiser for OpenClDenoiser {
         if ahead.references.len() < references.len() {
             self.stage_vectors(references)?;
         }
-        self.finish_measure(ahead, references).map_err(|error| self.failed(error))?;
+        // A frame has mostly noise if the one before it has, and what is then queued at once does not wait for the host.
+        let has_others = !references.is_empty() && !strength.is_none();
+        let is_expected = has_others && !self.noise.is_none();
+        let mut queued = self.measure_later(&ahead, references);
+        if is_expected {
+            queued = queued.and_then(|()| self.begin_average(frame.slot, references, strength));
+        }
+        let finished = queued.and_then(|()| self.finish_measure(&ahead, references));
+        finished.map_err(|error| self.failed(error))?;
         if !was_begun && std::mem::replace(&mut self.has_measured, true) {
             self.pace.count(1.0, begun.elapsed());
         }
-        if !references.is_empty() && !self.noise.is_none() && !strength.is_none() {
+        if self.noise.is_none() {
+            // What is made of it is not read.
+            self.measured = Measured { stays_on_device, ..Measured::default() };
+        } else if has_others && !is_expected {
             let begun = self.begin_average(frame.slot, references, strength);
             begun.map_err(|error| self.failed(error))?;
         }

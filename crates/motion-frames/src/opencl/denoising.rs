@@ -363,13 +363,13 @@ impl DenoisingKernels {
     }
 
     /// Queues the refinement of vectors and the weights, of what was measured and of the noise. Of that
-    /// `strength` 64ths are taken out, and what time leaves, too, if `is_spatial`. `has_chroma`: whether chroma has noise.
+    /// `strength` 64ths are taken out, and what time leaves, too, if `is_spatial`.
     pub(super) fn weigh(
         &mut self,
         queue: &Queue,
         frame: &FrameOnDevice,
         others: &[&FrameOnDevice],
-        (strength, is_spatial, has_chroma): (u32, bool, bool),
+        (strength, is_spatial): (u32, bool),
     ) -> launcher::Result<()> {
         let items = self.items();
         let mut args = vec![Arg::Buffer(&frame.points)];
@@ -386,11 +386,9 @@ impl DenoisingKernels {
         ]);
         // SAFETY: as in `compare_luma`; neighbours are limited to the vectors that were found.
         unsafe { self.refine.launch(queue, &args, [items[0], items[1], others.len()])? };
-        if has_chroma {
-            let references: Vec<_> = (0..others.len()).collect();
-            let comparison = FrameComparison { is_refined: 1, ..FrameComparison::default() };
-            self.compare_chroma(queue, frame, others, &references, comparison)?;
-        }
+        let references: Vec<_> = (0..others.len()).collect();
+        let comparison = FrameComparison { is_refined: 1, ..FrameComparison::default() };
+        self.compare_chroma(queue, frame, others, &references, comparison)?;
         let no_chroma = PlanesShape::default();
         let (plane, halved, components, errors, averages) = match &self.chroma {
             Some(ChromaKernels { plane, planes, sampling, errors, averages, .. }) => {

@@ -87,12 +87,17 @@ pub struct Track {
 }
 
 impl Track {
+    /// How far it is from where it was first seen.
+    fn way(&self) -> f64 {
+        let (x, y) = self.blob.middle();
+        let (right, down) = (x - self.origin.0, y - self.origin.1);
+        (right * right + down * down).sqrt()
+    }
+
     /// Whether it has left the place where it was first seen, in about one direction: where something is often seen of which nothing comes,
     /// half as far again.
     pub fn travels(&self) -> bool {
-        let (x, y) = self.blob.middle();
-        let (right, down) = (x - self.origin.0, y - self.origin.1);
-        let way = (right * right + down * down).sqrt();
+        let way = self.way();
         // Boxes there change their form, which is a way too.
         let (steps, far, straight) = if self.blob.is_usual { (5, 1.5, 0.4) } else { (3, 1.0, 0.7) };
         let least = (0.4 * self.blob.width.min(self.blob.height)).max(3.0);
@@ -264,7 +269,8 @@ impl Tracks {
         self.begin_and_end(now);
     }
 
-    /// Regions that share a box go on inside it as before, while they cross.
+    /// Regions that share a box go on inside it as before, while they cross. The parts of something slow share one too, and are joined by it:
+    /// until one has moved by more than the size of the box, nothing crosses.
     fn cross(&mut self, blobs: &[Blob], now: &Circumstances) {
         for (blob, is_taken) in blobs.iter().zip(&mut self.is_taken) {
             let shares = |track: &Track| {
@@ -273,7 +279,9 @@ impl Tracks {
                     && track.crossing < CROSSING
                     && blob.overlap(&track.blob) >= MOSTLY * track.blob.area()
             };
-            if self.tracks.iter().filter(|track| shares(track)).count() < 2 {
+            let size = blob.width.max(blob.height);
+            let sharing = || self.tracks.iter().filter(|track| shares(track));
+            if sharing().count() < 2 || !sharing().any(|track| track.way() > size) {
                 continue;
             }
             *is_taken = true;

@@ -188,7 +188,7 @@ impl NoiseMap {
     }
 
     /// Whether chroma has noise.
-    pub(crate) fn has_chroma(&self) -> bool {
+    pub(super) fn has_chroma(&self) -> bool {
         self.blocks.iter().any(|noise| noise.chroma > 0)
     }
 

@@ -353,9 +353,7 @@ impl OpenClDenoiser {
         let DenoiserObjects {
             kernels, noise, frames, noise_of_blocks, noise_of_areas, work, download, ..
         } = &mut *self.objects;
-        let device = &frames[frame.0].device;
-        let others: Vec<_> =
-            references.iter().map(|reference| &frames[reference.frame.slot.0].device).collect();
+        let (device, others) = (&frames[frame.0].device, frames_of(references, frames));
         kernels.measure(work, device, &others, &numbers)?;
         match level.of_samples(self.format.samples.depth()) {
             Some(known) => {
@@ -383,17 +381,13 @@ impl OpenClDenoiser {
         Ok(Ahead { frame, references, level, told })
     }
 
-    /// Queues the comparison of the frame that `ahead` began to measure with those of `references` that have come since.
-    fn measure_later(&mut self, ahead: &Ahead, references: &[ReferenceFrame<'_>]) -> launcher::Result<()> {
-        if references.len() <= ahead.references.len() {
-            return Ok(());
-        }
+    /// Queues the comparison of the frame that `ahead` began to measure with those of `references` that have come since, whose vectors
+    /// are staged.
+    fn queue_later(&mut self, ahead: &Ahead, references: &[ReferenceFrame<'_>]) -> launcher::Result<()> {
         self.begin_upload(ahead.frame, references)?;
         let numbers: Vec<_> = beside(references).iter().map(|beside| beside.reference).collect();
         let DenoiserObjects { kernels, frames, work, .. } = &mut *self.objects;
-        let others: Vec<_> =
-            references.iter().map(|reference| &frames[reference.frame.slot.0].device).collect();
-        let device = &frames[ahead.frame.0].device;
+        let (device, others) = (&frames[ahead.frame.0].device, frames_of(references, frames));
         kernels.measure_others(work, device, &others, ahead.references.len(), &numbers)
     }
 
@@ -469,9 +463,7 @@ impl OpenClDenoiser {
         strength: Strength,
     ) -> launcher::Result<()> {
         let DenoiserObjects { kernels, frames, made, work, .. } = &mut *self.objects;
-        let others: Vec<_> =
-            references.iter().map(|reference| &frames[reference.frame.slot.0].device).collect();
-        let device = &frames[frame.0].device;
+        let (device, others) = (&frames[frame.0].device, frames_of(references, frames));
         kernels.weigh(work, device, &others, (strength.0, self.is_spatial))?;
         kernels.average(work, device, &others, made)?;
         let done = work.marker()?;
@@ -628,14 +620,12 @@ impl FrameDenoiser for OpenClDenoiser {
         };
         if ahead.references.len() < references.len() {
             self.stage_vectors(references)?;
+            self.queue_later(&ahead, references).map_err(|error| self.failed(error))?;
         }
         // A frame has mostly noise if the one before it has, and what is then queued at once does not wait for the host.
         let has_others = !references.is_empty() && !strength.is_none();
         let is_expected = has_others && !self.noise.is_none();
-        let mut queued = self.measure_later(&ahead, references);
-        if is_expected {
-            queued = queued.and_then(|()| self.begin_average(frame.slot, references, strength));
-        }
+        let queued = if is_expected { self.begin_average(frame.slot, references, strength) } else { Ok(()) };
         let finished = queued.and_then(|()| self.finish_measure(&ahead, references));
         finished.map_err(|error| self.failed(error))?;
         if !was_begun && std::mem::replace(&mut self.has_measured, true) {
@@ -691,6 +681,11 @@ impl FrameDenoiser for OpenClDenoiser {
         }
         Some(self.noise.clone())
     }
+}
+
+/// Where the frames of `references` were loaded to.
+fn frames_of<'a>(references: &[ReferenceFrame<'_>], frames: &'a [LoadedOnDevice]) -> Vec<&'a FrameOnDevice> {
+    references.iter().map(|reference| &frames[reference.frame.slot.0].device).collect()
 }
 
 /// Those of `references` that tell the noise of the frame, as they are beside it.

@@ -20,7 +20,7 @@ pub(crate) fn constants_for_kernels() -> String {
         + &list("NOISE_GAINS", NOISE_GAINS.as_flattened())
 }
 
-/// Those of `kernels/noise.cl`.
+/// Those of `kernels/noise.cl` and the file that it includes.
 pub(crate) fn noise_constants_for_kernels() -> String {
     let [white, variation] = WHITE;
     let numbers = lines_for_kernels!(

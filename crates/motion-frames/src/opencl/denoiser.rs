@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::denoising::{DenoisingKernels, FrameOnDevice};
+use super::frame_loader::FrameLoader;
 use super::layout::InterpolationLayout;
 use super::noise::{BESIDE, Beside, NoiseKernels};
-use super::search_frames::DeviceSearchFrames;
 use super::staging::StagedBlock;
 use crate::compensation::PlaneMut;
 use crate::denoising::{
@@ -24,9 +24,6 @@ use motion_gpu::launcher::{self, Buffer, DevicePlane, Event, Queue, QueueKind};
 
 /// The samples that are compared and predicted for each of a frame, at most and about: how long it may take follows from it.
 const WORK: usize = 64;
-
-/// Frames that are uploaded at once.
-const UPLOADS: usize = 2;
 
 /// Takes the noise out of frames on one OpenCL device.
 ///
@@ -47,13 +44,10 @@ pub struct OpenClDenoiser {
     is_spatial: bool,
     /// The frame that the device measures while the host does other things.
     ahead: Option<Ahead>,
-    /// Where the next frame is loaded to, and what its copy is done at if it has begun.
-    next: usize,
-    copied: Option<Event>,
-    /// The number of comparisons of frames.
-    compared: u32,
     /// What has become of the frame that was measured last.
     measured: Measured,
+    /// Done when the host has what was downloaded last, unless it has waited for that.
+    unread: Option<Event>,
     /// Whether a frame has been measured.
     has_measured: bool,
     pace: Pace,
@@ -86,33 +80,17 @@ struct Ahead {
 struct DenoiserObjects {
     kernels: DenoisingKernels,
     noise: NoiseKernels,
-    frames: Vec<LoadedOnDevice>,
-    /// From which frames are uploaded in turn.
-    staging: Vec<StagedBlock>,
+    loader: FrameLoader,
     found: StagedBlock,
-    /// Where the host reads the noise of blocks, that of areas, and whether frames differ.
+    /// Where the host reads the noise of blocks, and that of areas.
     noise_of_blocks: PinnedBlock,
     noise_of_areas: PinnedBlock,
-    differs: PinnedBlock,
     /// The frame that is made, and where it arrives on the host.
     made: Buffer,
     made_on_host: PinnedBlock,
-    search_frames: DeviceSearchFrames,
-    /// For frames that are loaded, in this order.
-    loading: Arc<Queue>,
     /// For what is measured and averaged.
     work: Arc<Queue>,
     download: Arc<Queue>,
-}
-
-/// A frame that was loaded.
-struct LoadedOnDevice {
-    device: FrameOnDevice,
-    /// Done when it is loaded.
-    loaded: Option<Event>,
-    /// Done when what was queued last has read it.
-    used: Option<Event>,
-    is_of_device: bool,
 }
 
 impl Drop for OpenClDenoiser {
@@ -158,31 +136,21 @@ impl OpenClDenoiser {
         let queue = || -> Result<Arc<Queue>, SetupError> {
             context.queue(QueueKind::Ordered).map(Arc::new).map_err(|error| device.refused(error))
         };
-        let (loading, work, download) = (queue()?, queue()?, queue()?);
+        let (work, download) = (queue()?, queue()?);
         let host = |bytes| PinnedBlock::new(context, device, &work, bytes);
-        let staged = |bytes| Ok::<_, SetupError>(StagedBlock::new(host(bytes)?));
         let kernels = DenoisingKernels::new(context, device, format, references, layout.clone())?;
-        work.write(&kernels.differs, &[0; size_of::<u32>()]).map_err(|error| device.refused(error))?;
-        let frame = |_| {
-            let device = FrameOnDevice::new(context, device, format, layout)?;
-            Ok::<_, SetupError>(LoadedOnDevice { device, loaded: None, used: None, is_of_device: false })
-        };
         let noise = NoiseMap::new(format.size, format.samples.depth())?;
         let noise_kernels = NoiseKernels::new(context, device, format, &noise, layout.clone())?;
         let found_bytes = size_of::<[i32; 2]>() * layout.found.blocks() * references.max(1);
         let objects = DenoiserObjects {
-            frames: (0..loaded).map(frame).collect::<Result<_, _>>()?,
-            staging: (0..UPLOADS).map(|_| staged(layout.bytes)).collect::<Result<_, _>>()?,
-            found: staged(found_bytes)?,
+            loader: FrameLoader::new(context, device, format, loaded, layout)?,
+            found: StagedBlock::new(host(found_bytes)?),
             noise_of_blocks: host(size_of::<BlockNoise>() * layout.grid.blocks())?,
             noise_of_areas: host(noise_kernels.state().1)?,
             noise: noise_kernels,
-            differs: host(size_of::<u32>())?,
             made: device.buffer(context, "a frame without noise", layout.bytes)?,
             made_on_host: host(layout.bytes)?,
-            search_frames: DeviceSearchFrames::new(context, device, format, layout)?,
             kernels,
-            loading,
             work,
             download,
         };
@@ -197,10 +165,8 @@ impl OpenClDenoiser {
             level: NoiseLevel::MEASURED,
             is_spatial: true,
             ahead: None,
-            next: 0,
-            copied: None,
-            compared: 0,
             measured: Measured::default(),
+            unread: None,
             has_measured: false,
             pace: Pace::default(),
             objects: MadeIn::new(context, objects),
@@ -217,117 +183,12 @@ impl OpenClDenoiser {
     /// Waits until no command runs any more.
     fn wait_for_all(&self) -> launcher::Result<()> {
         let (watch, limit) = (self.context.watch(), self.allowed());
-        let DenoiserObjects { loading, work, download, .. } = &*self.objects;
-        [loading, work, download].into_iter().try_for_each(|queue| watch.wait_for_queue(queue, limit))
+        let DenoiserObjects { loader, work, download, .. } = &*self.objects;
+        [&loader.queue, work, download].into_iter().try_for_each(|queue| watch.wait_for_queue(queue, limit))
     }
 
     fn failed(&self, error: launcher::Error) -> DenoisingError {
         self.context.watch().failure(&self.name, error).into()
-    }
-
-    /// Begins to copy `planes`, which are on the device where `found` says so, to slot `slot`, and queues what is made of them.
-    /// Returns an event that is done when they are copied.
-    fn begin_load(
-        &mut self,
-        slot: usize,
-        planes: &[Frame],
-        found: Option<&[DevicePlane]>,
-    ) -> launcher::Result<Event> {
-        let (allowed, watch) = (self.allowed(), self.context.watch());
-        watch.check()?;
-        let DenoiserObjects { kernels, frames, staging, loading, .. } = &mut *self.objects;
-        let frame = &mut frames[slot];
-        frame.is_of_device = found.is_some();
-        if let Some(used) = frame.used.take() {
-            loading.barrier(&[&used])?;
-        }
-        let copied = match found {
-            Some(found) => {
-                for (place, found) in self.layout.planes.iter().zip(found) {
-                    let rows = place.rows(self.format.samples.bytes());
-                    // SAFETY: the caller keeps the planes until they are copied; they have all rows of their size.
-                    unsafe { loading.begin_copy_rows(&frame.device.planes, rows, found, 0)? };
-                }
-                loading.marker()?
-            }
-            None => {
-                let staging = &mut staging[slot % UPLOADS];
-                staging.wait(watch, allowed)?;
-                let planes: Vec<_> = planes.iter().map(Frame::view).collect();
-                // SAFETY: the device has read what was there before, and waits for its queues before it drops the memory.
-                unsafe { staging.begin_upload(loading, &frame.device.planes, &self.layout, &planes)? };
-                staging.read.clone().map_or_else(|| loading.marker(), Ok)?
-            }
-        };
-        loading.flush()?;
-        kernels.prepare(loading, &frame.device)?;
-        frame.loaded = Some(loading.marker()?);
-        loading.flush()?;
-        Ok(copied)
-    }
-
-    /// Loads `planes` to slot `slot`, and returns the frame that is searched in their place.
-    fn load_to(
-        &mut self,
-        slot: usize,
-        planes: &[Frame],
-        found: Option<&[DevicePlane]>,
-    ) -> launcher::Result<Frame> {
-        let copied = match self.copied.take() {
-            Some(copied) => copied,
-            None => self.begin_load(slot, planes, found)?,
-        };
-        let allowed = self.allowed();
-        let DenoiserObjects { frames, search_frames, .. } = &mut *self.objects;
-        let made = search_frames.make_of_loaded(&frames[slot].device.planes, &copied, allowed)?;
-        // A search frame may be there although what it was made of has failed.
-        copied.check()?;
-        Ok(made)
-    }
-
-    /// Loads `planes`, which are on the device where `found` says so, to slot `slot`. Returns whether they have the samples of the
-    /// frame in slot `other`.
-    fn load_and_compare(
-        &mut self,
-        slot: usize,
-        planes: &[Frame],
-        found: Option<&[DevicePlane]>,
-        other: usize,
-    ) -> launcher::Result<bool> {
-        let copied = self.begin_load(slot, planes, found)?;
-        let allowed = self.allowed();
-        let DenoiserObjects { kernels, frames, differs, loading, .. } = &mut *self.objects;
-        self.compared = self.compared.wrapping_add(1).max(1);
-        kernels.compare_frames(loading, [&frames[slot].device, &frames[other].device], self.compared)?;
-        let compared = loading.marker()?;
-        // SAFETY: the host's block has as many bytes. It lives as long as the device, which waits for its queues, and it is not
-        // read before the event is done.
-        let read =
-            unsafe { loading.begin_read(&kernels.differs, differs.target(), differs.bytes(), &compared)? };
-        loading.flush()?;
-        self.context.watch().wait(&read, allowed)?;
-        copied.check()?;
-        // SAFETY: it is read.
-        let is_equal = unsafe { differs.as_slice() } != self.compared.to_ne_bytes();
-        self.copied = (!is_equal).then_some(copied);
-        Ok(is_equal)
-    }
-
-    /// Ends what has begun with `planes` if `done` is an error: they are read no more then.
-    fn settled<T>(&self, planes: &[Frame], done: launcher::Result<T>) -> Result<T, DenoisingError> {
-        if done.is_err() {
-            let watch = self.context.watch();
-            let _ = watch.wait_for_queue(&self.objects.loading, self.allowed());
-            if watch.is_lost() {
-                std::mem::forget(planes.to_vec());
-            }
-        }
-        done.map_err(|error| self.failed(error))
-    }
-
-    /// Where `planes` are, if they are in memory of the device.
-    fn found(&self, planes: &[Frame]) -> Option<Vec<DevicePlane>> {
-        planes.iter().map(|plane| self.context.plane_of(plane)).collect()
     }
 
     /// Begins to measure the frame in slot `frame`, with `references`, and to estimate its noise.
@@ -351,9 +212,9 @@ impl OpenClDenoiser {
         let numbers: Vec<_> = beside.iter().map(|beside| beside.reference).collect();
         self.begin_upload(frame, references)?;
         let DenoiserObjects {
-            kernels, noise, frames, noise_of_blocks, noise_of_areas, work, download, ..
+            kernels, noise, loader, noise_of_blocks, noise_of_areas, work, download, ..
         } = &mut *self.objects;
-        let (device, others) = (&frames[frame.0].device, frames_of(references, frames));
+        let (device, others) = (&loader.frames[frame.0].device, frames_of(references, loader));
         kernels.measure(work, device, &others, &numbers)?;
         match level.of_samples(self.format.samples.depth()) {
             Some(known) => {
@@ -386,36 +247,36 @@ impl OpenClDenoiser {
     fn queue_later(&mut self, ahead: &Ahead, references: &[ReferenceFrame<'_>]) -> launcher::Result<()> {
         self.begin_upload(ahead.frame, references)?;
         let numbers: Vec<_> = beside(references).iter().map(|beside| beside.reference).collect();
-        let DenoiserObjects { kernels, frames, work, .. } = &mut *self.objects;
-        let (device, others) = (&frames[ahead.frame.0].device, frames_of(references, frames));
+        let DenoiserObjects { kernels, loader, work, .. } = &mut *self.objects;
+        let (device, others) = (&loader.frames[ahead.frame.0].device, frames_of(references, loader));
         kernels.measure_others(work, device, &others, ahead.references.len(), &numbers)
     }
 
     /// Waits until the noise of the frame that `ahead` began to measure is estimated.
     fn finish_measure(&mut self, ahead: &Ahead, references: &[ReferenceFrame<'_>]) -> launcher::Result<()> {
         ahead.told.iter().try_for_each(|told| self.context.watch().wait(told, self.allowed()))?;
-        let DenoiserObjects { frames, found, noise_of_blocks, noise_of_areas, .. } = &*self.objects;
+        let DenoiserObjects { loader, found, noise_of_blocks, noise_of_areas, .. } = &*self.objects;
         // SAFETY: the device has written them, and writes them again only for a frame that is begun later.
         let (blocks, state) = unsafe { (noise_of_blocks.as_slice(), noise_of_areas.as_slice()) };
         let is_measured = ahead.level == NoiseLevel::MEASURED;
         let state = is_measured.then(|| bytemuck::cast_slice(state));
         self.noise.set_measured(bytemuck::cast_slice(blocks), state);
         let slots = references.iter().map(|reference| reference.frame.slot).chain([ahead.frame]);
-        slots.filter_map(|slot| frames[slot.0].loaded.as_ref()).try_for_each(Event::check)?;
+        slots.filter_map(|slot| loader.frames[slot.0].loaded.as_ref()).try_for_each(Event::check)?;
         found.read.iter().try_for_each(Event::check)
     }
 
     /// Queues the upload of the vectors of `references`, and lets what is queued then wait until they and the frame in slot `frame` are
     /// loaded.
     fn begin_upload(&mut self, frame: LumaSlot, references: &[ReferenceFrame<'_>]) -> launcher::Result<()> {
-        let DenoiserObjects { kernels, frames, found, work, .. } = &mut *self.objects;
+        let DenoiserObjects { kernels, loader, found, work, .. } = &mut *self.objects;
         let bytes = size_of::<[i32; 2]>() * self.layout.found.blocks() * references.len();
         if bytes > 0 {
             // SAFETY: the device has read what was there before, and waits for its queues before it drops the memory.
             unsafe { found.begin_write(work, &kernels.found, bytes)? };
         }
         let slots = references.iter().map(|reference| reference.frame.slot).chain([frame]);
-        let loaded: Vec<_> = slots.filter_map(|slot| frames[slot.0].loaded.as_ref()).collect();
+        let loaded: Vec<_> = slots.filter_map(|slot| loader.frames[slot.0].loaded.as_ref()).collect();
         work.barrier(&loaded).map(drop)
     }
 
@@ -462,14 +323,18 @@ impl OpenClDenoiser {
         references: &[ReferenceFrame<'_>],
         strength: Strength,
     ) -> launcher::Result<()> {
-        let DenoiserObjects { kernels, frames, made, work, .. } = &mut *self.objects;
-        let (device, others) = (&frames[frame.0].device, frames_of(references, frames));
+        let DenoiserObjects { kernels, loader, made, work, .. } = &mut *self.objects;
+        let (device, others) = (&loader.frames[frame.0].device, frames_of(references, loader));
         kernels.weigh(work, device, &others, (strength.0, self.is_spatial))?;
+        if let Some(unread) = self.unread.take() {
+            // A mean that nobody wanted may still be read from there.
+            work.barrier(&[&unread])?;
+        }
         kernels.average(work, device, &others, made)?;
         let done = work.marker()?;
         work.flush()?;
         for slot in references.iter().map(|reference| reference.frame.slot).chain([frame]) {
-            frames[slot.0].used = Some(done.clone());
+            loader.frames[slot.0].used = Some(done.clone());
         }
         self.measured.made = Some(done);
         if !self.measured.stays_on_device {
@@ -486,6 +351,7 @@ impl OpenClDenoiser {
             // is not read before the event is done.
             let read =
                 unsafe { download.begin_read(made, made_on_host.target(), made_on_host.bytes(), done)? };
+            self.unread = Some(read.clone());
             self.measured.read = Some(read);
             download.flush()?;
         }
@@ -497,6 +363,7 @@ impl OpenClDenoiser {
         self.begin_read()?;
         let Some(read) = &self.measured.read else { return Ok(false) };
         self.context.watch().wait(read, self.allowed())?;
+        self.unread = None;
         Ok(true)
     }
 
@@ -524,7 +391,8 @@ impl FrameDenoiser for OpenClDenoiser {
     }
 
     fn rehearse(&mut self) -> Result<(), DenoisingError> {
-        let (format, references) = (self.format.clone(), self.references.min(self.objects.frames.len() - 1));
+        let (format, references) =
+            (self.format.clone(), self.references.min(self.objects.loader.frames.len() - 1));
         let planes: Vec<_> = (0..format.samplings.len())
             .map(|index| {
                 let (size, samples) = (format.plane_size(index), format.samples);
@@ -550,36 +418,31 @@ impl FrameDenoiser for OpenClDenoiser {
         self.finish_read().map_err(|error| self.failed(error))?;
         self.set_noise_level(NoiseLevel::MEASURED);
         self.restart();
-        self.next = 0;
+        self.objects.loader.begin_again();
         Ok(())
     }
 
     fn is_repeat(&mut self, planes: &[Frame]) -> Result<Option<bool>, DenoisingError> {
         self.format.check_frames(planes)?;
-        let (slot, slots) = (self.next, self.objects.frames.len());
-        let last = (slot + slots - 1) % slots;
-        let Some(found) = self.found(planes).filter(|_| last != slot) else { return Ok(None) };
-        if self.objects.frames[last].loaded.is_none() {
-            return Ok(None);
-        }
-        let compared = self.load_and_compare(slot, planes, Some(&found), last);
-        self.settled(planes, compared).map(Some)
+        let allowed = self.allowed();
+        let DenoiserObjects { kernels, loader, .. } = &mut *self.objects;
+        let compared = loader.is_repeat(kernels, planes, allowed);
+        compared.map_err(|error| self.failed(error))
     }
 
     fn load(&mut self, planes: &[Frame]) -> Result<(Frame, LumaSlot), DenoisingError> {
         self.format.check_frames(planes)?;
-        let (slot, found) = (self.next, self.found(planes));
-        let loaded = self.load_to(slot, planes, found.as_deref());
-        let search_frame = self.settled(planes, loaded)?;
-        self.next = (slot + 1) % self.objects.frames.len();
-        Ok((search_frame, LumaSlot(slot)))
+        let allowed = self.allowed();
+        let DenoiserObjects { kernels, loader, .. } = &mut *self.objects;
+        let loaded = loader.load(kernels, planes, allowed);
+        loaded.map_err(|error| self.failed(error))
     }
 
     fn restart(&mut self) {
         self.discard_ahead();
         self.noise.restart();
         self.objects.noise.restart();
-        self.copied = None;
+        self.objects.loader.restart();
     }
 
     fn set_noise_level(&mut self, level: NoiseLevel) {
@@ -610,7 +473,7 @@ impl FrameDenoiser for OpenClDenoiser {
         self.format.check_frames(frame.planes)?;
         references.iter().try_for_each(|reference| self.format.check_frames(reference.frame.planes))?;
         let ahead = self.take_ahead(frame.slot, references);
-        let stays_on_device = self.objects.frames[frame.slot.0].is_of_device;
+        let stays_on_device = self.objects.loader.frames[frame.slot.0].is_of_device;
         self.measured = Measured { stays_on_device, ..Measured::default() };
         let begun = Instant::now();
         let was_begun = ahead.is_some();
@@ -684,8 +547,8 @@ impl FrameDenoiser for OpenClDenoiser {
 }
 
 /// Where the frames of `references` were loaded to.
-fn frames_of<'a>(references: &[ReferenceFrame<'_>], frames: &'a [LoadedOnDevice]) -> Vec<&'a FrameOnDevice> {
-    references.iter().map(|reference| &frames[reference.frame.slot.0].device).collect()
+fn frames_of<'a>(references: &[ReferenceFrame<'_>], loader: &'a FrameLoader) -> Vec<&'a FrameOnDevice> {
+    references.iter().map(|reference| &loader.frames[reference.frame.slot.0].device).collect()
 }
 
 /// Those of `references` that tell the noise of the frame, as they are beside it.
@@ -693,56 +556,4 @@ fn beside(references: &[ReferenceFrame<'_>]) -> Vec<Beside> {
     let beside = references.iter().enumerate().filter(|(_, reference)| reference.offset.abs() == 1);
     let beside = beside.map(|(number, found)| Beside { reference: number, is_previous: found.offset < 0 });
     beside.take(BESIDE).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::compensation::Sampling;
-    use motion_base::SampleFormat;
-    use motion_gpu::devices;
-
-    /// Frames that differ in one byte, which may be any, also of rows that end in the middle of eight.
-    #[test]
-    fn frames_that_repeat_others_are_told_from_those_that_do_not() {
-        let halved = Sampling { halved_x: true, halved_y: true, interleaved: false };
-        for device in devices() {
-            for (chroma, samples, size) in [
-                (vec![halved; 2], SampleFormat::EIGHT_BITS, (37, 9)),
-                (vec![Sampling { interleaved: true, ..halved }], SampleFormat::new(10, 6).unwrap(), (33, 10)),
-                (vec![], SampleFormat::EIGHT_BITS, (8, 3)),
-            ] {
-                let format =
-                    FrameFormat { size, samplings: [&[Sampling::LUMA], &chroma[..]].concat(), samples };
-                let planes = |changed: Option<(usize, usize)>| -> Vec<Frame> {
-                    let plane = |index: usize| {
-                        let size = format.plane_size(index);
-                        let stride = size.0 * samples.bytes();
-                        let mut bytes = vec![77_u8; stride * size.1];
-                        if let Some((_, byte)) = changed.filter(|(plane, _)| *plane == index) {
-                            bytes[byte % (stride * size.1)] ^= 1;
-                        }
-                        Frame::with_format(Arc::new(bytes), size, stride, samples).unwrap()
-                    };
-                    (0..format.samplings.len()).map(plane).collect()
-                };
-                let mut denoiser = OpenClDenoiser::new(&device, &format, 1, 3).unwrap();
-                // What is behind the rows is another in each slot.
-                for (slot, fill) in [1, 2].into_iter().enumerate() {
-                    let DenoiserObjects { frames, work, .. } = &*denoiser.objects;
-                    work.write(&frames[slot].device.planes, &vec![fill; denoiser.layout.bytes]).unwrap();
-                }
-                denoiser.load_to(0, &planes(None), None).unwrap();
-                assert!(denoiser.load_and_compare(1, &planes(None), None, 0).unwrap());
-                for changed in (0..format.samplings.len())
-                    .flat_map(|plane| [0, 1, 7, 8, 31, 32, 36, 37, usize::MAX / 2].map(|byte| (plane, byte)))
-                {
-                    let differ = planes(Some(changed));
-                    let is_equal = denoiser.load_and_compare(1, &differ, None, 0).unwrap();
-                    assert!(!is_equal, "{changed:?} on {}", device.name);
-                    denoiser.copied = None;
-                }
-            }
-        }
-    }
 }

@@ -103,8 +103,6 @@ pub(super) struct DenoisingKernels {
     chroma: Option<ChromaKernels>,
     luma: PlanesShape,
     sample_bytes: usize,
-    /// The number of the last comparison in which frames differed.
-    pub(super) differs: Buffer,
     blocks: Buffer,
     /// In how many blocks each other frame is brighter or darker.
     of_other_light: Buffer,
@@ -184,7 +182,6 @@ impl DenoisingKernels {
             chroma: chroma.transpose()?,
             luma: layout.plane_shape(0, 1),
             sample_bytes: samples.bytes(),
-            differs: buffer("a number", 1, size_of::<u32>())?,
             blocks: buffer("the blocks of luma", blocks, size_of::<LumaBlock>())?,
             of_other_light: buffer("numbers", MOST_REFERENCES, size_of::<u32>())?,
             found: buffer(
@@ -215,12 +212,13 @@ impl DenoisingKernels {
         unsafe { self.make_points.launch(queue, &args, [width / 4, height, 1]) }
     }
 
-    /// Queues the comparison of two frames: if they differ, `differs` becomes `number`.
+    /// Queues the comparison of two frames: if they differ, `differed` becomes `number`.
     pub(super) fn compare_frames(
         &mut self,
         queue: &Queue,
         [frame, other]: [&FrameOnDevice; 2],
         number: u32,
+        differed: &Buffer,
     ) -> launcher::Result<()> {
         let luma = (&self.luma, 1);
         let chroma = self.chroma.as_ref().map(|chroma| (&chroma.plane, chroma.planes));
@@ -230,7 +228,7 @@ impl DenoisingKernels {
                 Arg::Buffer(&other.planes),
                 Arg::Struct(bytemuck::bytes_of(plane)),
                 Arg::Int(number as i32),
-                Arg::Buffer(&self.differs),
+                Arg::Buffer(differed),
             ];
             let place = self.layout.planes[index];
             // SAFETY: items outside the planes are left out, and rows end at multiples of eight bytes in them.

@@ -6,12 +6,13 @@ use crate::denoising;
 use crate::interpolation::rules;
 
 /// Files that others include.
-const INCLUDED: [(&str, &str); 6] = [
+const INCLUDED: [(&str, &str); 7] = [
     ("common.cl", include_str!("../../kernels/common.cl")),
     ("points.cl", include_str!("../../kernels/points.cl")),
     ("made_points.cl", include_str!("../../kernels/made_points.cl")),
     ("prediction.cl", include_str!("../../kernels/prediction.cl")),
     ("denoised_blocks.cl", include_str!("../../kernels/denoised_blocks.cl")),
+    ("frame_noise.cl", include_str!("../../kernels/frame_noise.cl")),
     ("hypotheses.cl", include_str!("../../kernels/hypotheses.cl")),
 ];
 

@@ -2,6 +2,7 @@
 
 mod denoiser;
 mod denoising;
+mod frame_loader;
 mod groups;
 mod kernel_file;
 mod kernels;

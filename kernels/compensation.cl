@@ -51,5 +51,5 @@ __kernel void compensate(__global const source_t *previous, __global const sourc
 #pragma unroll
     for (int i = 0; i < CELL_WIDTH; ++i)
         sums[i] >>= SUM_BITS;
-    write_row(made, plane, number, x, y, sums);
+    write_row(made, plane, number, x, y, OF_ROW(as_int)(OF_ROW(vload)(0, sums)));
 }

@@ -35,13 +35,27 @@
 #include "prediction.cl"
 #include "denoised_blocks.cl"
 
-// Sums of squares over a block.
+// Sums of squares over a block, and sums over its columns.
 #if DEPTH == 8
 typedef uint squares_t;
-typedef int product_t;
+typedef OF_ROW(uint) column_squares_t;
+typedef row_t column_products_t;
+#define PRODUCTS(a, b) ((a) * (b))
+#define SQUARES(row) OF_ROW(as_uint)((row) * (row))
 #else
 typedef ulong squares_t;
-typedef long product_t;
+typedef OF_ROW(ulong) column_squares_t;
+typedef OF_ROW(long) column_products_t;
+#define PRODUCTS(a, b) (OF_ROW(convert_long)(a) * OF_ROW(convert_long)(b))
+#define SQUARES(row) OF_ROW(as_ulong)(PRODUCTS(row, row))
+#endif
+
+// Of a cell with so many rows those that an item averages. On a CPU that is all of them: each row alone would compute again what they
+// share.
+#if ON_CPU
+#define ROWS_OF_ITEM(rows) (rows)
+#else
+#define ROWS_OF_ITEM(rows) 1
 #endif
 
 // The same fields as the host's `Average`.
@@ -76,6 +90,12 @@ static inline int2 found_vector(__global const int2 *found, FrameShape f, int re
 {
     const int rows = (f.rows + (1 << f.halvings) - 1) >> f.halvings;
     return found[((ulong)reference * (ulong)rows + (ulong)block.y) * (ulong)f.found_columns + (ulong)block.x];
+}
+
+// The first `count` samples of a row, and 0 behind them.
+static inline row_t first_of_row(row_t row, int count)
+{
+    return row & (COLUMNS < (row_t)(count));
 }
 
 #if LUMA
@@ -113,23 +133,18 @@ __kernel void measure_luma(__global const source_t *points, FrameShape f, Planes
     if (column >= f.columns || row >= f.rows)
         return;
     const int2 size = inside(f, column, row);
-    uint sum = 0;
-    squares_t squares = 0, steps = 0;
+    row_t sums = 0;
+    column_squares_t all_squares = 0, all_steps = 0;
     for (int y = 0; y < size.y; ++y) {
-        uint samples[SIDE];
-        read_row(points, f, plane, 0, 4 * SIDE * (int2)(column, row) + (int2)(0, 4 * y), samples);
-#pragma unroll
-        for (int i = 0; i < SIDE; ++i) {
-            const uint sample = i < size.x ? samples[i] : 0;
-            sum += sample;
-            squares += (squares_t)sample * sample;
-        }
-#pragma unroll
-        for (int i = 1; i < SIDE; ++i) {
-            const uint step = abs_diff(samples[i], samples[i - 1]);
-            steps += (squares_t)step * step;
-        }
+        const row_t samples = row_at(points, f, plane, 0, 4 * SIDE * (int2)(column, row), y);
+        const row_t in_frame = first_of_row(samples, size.x);
+        const row_t steps_of_row = samples - samples.s12345677;
+        sums += in_frame;
+        all_squares += SQUARES(in_frame);
+        all_steps += SQUARES(steps_of_row);
     }
+    const uint sum = (uint)TOTAL(sums);
+    const squares_t squares = TOTAL(all_squares), steps = TOTAL(all_steps);
     LumaBlock block;
     block.samples = (uint)(size.x * size.y);
     block.sum = sum;
@@ -140,25 +155,30 @@ __kernel void measure_luma(__global const source_t *points, FrameShape f, Planes
     luma_blocks[row * f.columns + column] = block;
 }
 
-// The error of the prediction of a block whose samples have this `sum`, predicted at the end of `vector`.
-static inline LumaError luma_error(__global const source_t *points, __global const source_t *other, FrameShape f,
-                                   PlanesShape plane, int2 block, uint sum, int2 vector)
+// The squared differences of the samples of a block and those that are predicted at the end of `vector`, and in `predicted` the sum
+// of these.
+static inline squares_t squared_differences(__global const source_t *points, __global const source_t *other, FrameShape f,
+                                            PlanesShape plane, int2 block, int2 vector, uint *predicted)
+{
+    const int2 size = inside(f, block.x, block.y), from = 4 * SIDE * block;
+    row_t sums = 0;
+    column_squares_t squares = 0;
+    for (int y = 0; y < size.y; ++y) {
+        const row_t samples = row_at(points, f, plane, 0, from, y);
+        const row_t others = row_at(other, f, plane, 0, from + vector, y);
+        const row_t differences = first_of_row(samples - others, size.x);
+        sums += first_of_row(others, size.x);
+        squares += SQUARES(differences);
+    }
+    *predicted = (uint)TOTAL(sums);
+    return TOTAL(squares);
+}
+
+// The error of a block, of as many columns and rows as `size` says, by the squared differences, the sum of its samples, that of the
+// predicted ones, and the vector.
+static inline LumaError luma_error(squares_t squares, int2 size, uint sum, uint predicted, int2 vector)
 {
     const ushort gains[16] = {NOISE_GAINS};
-    const int2 size = inside(f, block.x, block.y), from = 4 * SIDE * block;
-    uint predicted = 0;
-    squares_t squares = 0;
-    for (int y = 0; y < size.y; ++y) {
-        uint samples[SIDE], others[SIDE];
-        read_row(points, f, plane, 0, from + (int2)(0, 4 * y), samples);
-        read_row(other, f, plane, 0, from + vector + (int2)(0, 4 * y), others);
-#pragma unroll
-        for (int i = 0; i < SIDE; ++i) {
-            const uint difference = i < size.x ? abs_diff(samples[i], others[i]) : 0;
-            squares += (squares_t)difference * difference;
-            predicted += i < size.x ? others[i] : 0;
-        }
-    }
     const int samples = size.x * size.y;
     const uint apart = abs_diff(sum, predicted);
     LumaError error;
@@ -181,9 +201,11 @@ __kernel void compare_luma(__global const source_t *points, OTHERS(source_t), Fr
     if (column >= f.columns || row >= f.rows)
         return;
     const int number = row * f.columns + column;
-    const int2 vector = found_vector(found, f, reference, (int2)(column, row) >> f.halvings);
+    const int2 block = (int2)(column, row), vector = found_vector(found, f, reference, block >> f.halvings);
+    uint predicted;
+    const squares_t squares = squared_differences(points, others[reference], f, plane, block, vector, &predicted);
     const LumaError error =
-        luma_error(points, others[reference], f, plane, (int2)(column, row), luma_blocks[number].sum, vector);
+        luma_error(squares, inside(f, column, row), luma_blocks[number].sum, predicted, vector);
     luma_errors[number_of(f, reference, number)] = error;
     if (SAMPLES * (error.sum - error.variation) > LIGHT * error.variation)
         atomic_inc(of_other_light + reference);
@@ -206,7 +228,7 @@ __kernel void refine(__global const source_t *points, OTHERS(source_t), FrameSha
     const int2 last = (int2)(f.found_columns - 1, (f.rows - 1) >> f.halvings);
     const int2 own = found_vector(found, f, reference, searched);
     int2 best = own;
-    LumaError error = luma_errors[place];
+    const LumaError error = luma_errors[place];
     // Without texture any vector is as good as another.
     const LumaBlock block = luma_blocks[number];
     const bool is_plain = PLAIN * block.structure <= noise[number].luma;
@@ -215,6 +237,10 @@ __kernel void refine(__global const source_t *points, OTHERS(source_t), FrameSha
         // The neighbours, then steps to the right or else to the left, and below or else above, from half of what the search could
         // not tell on.
         const int sides = 4, steps = 4 * f.halvings;
+        const int2 size = inside(f, column, row);
+        ulong least = difference_of(error, flickers);
+        squares_t best_squares = 0;
+        uint best_predicted = 0;
         bool was_better = false;
         for (int i = 0; i < sides + steps; ++i) {
             int2 vector;
@@ -233,14 +259,21 @@ __kernel void refine(__global const source_t *points, OTHERS(source_t), FrameSha
                     continue;
                 vector = best + (i / 2 % 2 == 0 ? (int2)(length, 0) : (int2)(0, length));
             }
-            const LumaError of_other = luma_error(points, other, f, plane, (int2)(column, row), block.sum, vector);
-            was_better = difference_of(of_other, flickers) < difference_of(error, flickers);
+            uint predicted;
+            const squares_t squares =
+                squared_differences(points, other, f, plane, (int2)(column, row), vector, &predicted);
+            const ulong difference =
+                flickers ? luma_error(squares, size, block.sum, predicted, vector).variation : squares;
+            was_better = difference < least;
             if (was_better) {
-                error = of_other;
+                least = difference;
                 best = vector;
+                best_squares = squares;
+                best_predicted = predicted;
             }
         }
-        luma_errors[place] = error;
+        if (best.x != own.x || best.y != own.y)
+            luma_errors[place] = luma_error(best_squares, size, block.sum, best_predicted, best);
     }
     vectors[place] = best;
 }
@@ -358,91 +391,92 @@ static inline void blocks_around(FrameShape f, int column, int row, int *around)
     around[3] = below + right;
 }
 
-// Writes the mean of luma, whose blocks overlap, and its moments. An item makes a row of a cell, also outside the frame.
+#define LUMA_ROWS ROWS_OF_ITEM(SIDE)
+
+// Twice the distances of the samples of a row from the centre of their cell.
+#define ACROSS (2 * COLUMNS - (SIDE - 1))
+
+// Writes the mean of luma, whose blocks overlap, and its moments. An item makes LUMA_ROWS rows of a cell, also outside the frame.
 __kernel void average_luma(__global const source_t *points, OTHERS(source_t), FrameShape f, PlanesShape plane, int references,
                            __global const int2 *vectors, __global const LumaError *luma_errors,
                            __global const uint *of_other_light, __global const Average *averages,
                            __global RowMoments *moments, __global uchar *made)
 {
     __global const source_t *others[MOST_REFERENCES] = EACH_OTHER;
-    const int cell = (int)get_global_id(0), at = (int)get_global_id(1);
+    const int cell = (int)get_global_id(0), at = LUMA_ROWS * (int)get_global_id(1);
     if (cell > f.columns || at >= SIDE * (f.rows + 1))
         return;
-    const int x = SIDE * cell - SIDE / 2, y = at - SIDE / 2, row = at / SIDE, down = at % SIDE;
+    const int2 place = (int2)(SIDE * cell, at) - SIDE / 2;
+    const int row = at / SIDE, down = at % SIDE;
     int around[4];
     blocks_around(f, cell, row, around);
-    uint samples[SIDE], means[SIDE];
-    read_row(points, f, plane, 0, 4 * (int2)(x, y), samples);
+    row_t samples[LUMA_ROWS], means[LUMA_ROWS];
 #pragma unroll
-    for (int i = 0; i < SIDE; ++i)
-        means[i] = 8192;
+    for (int y = 0; y < LUMA_ROWS; ++y) {
+        samples[y] = row_at(points, f, plane, 0, 4 * place, y);
+        means[y] = 8192;
+    }
     for (int corner = 0; corner < 4; ++corner) {
         const int block = around[corner];
         __global const Average *average = averages + block;
-        uint sums[SIDE];
+        row_t sums[LUMA_ROWS];
 #pragma unroll
-        for (int i = 0; i < SIDE; ++i)
-            sums[i] = average->weights[0] * samples[i] + 2;
+        for (int y = 0; y < LUMA_ROWS; ++y)
+            sums[y] = average->weights[0] * samples[y] + 2;
         for (int other = 0; other < references; ++other) {
-            const uint weight = average->weights[1 + other];
+            const int weight = average->weights[1 + other];
             if (weight == 0)
                 continue;
-            const ulong place = number_of(f, other, block);
-            uint predicted[SIDE];
-            read_row(others[other], f, plane, 0, 4 * (int2)(x, y) + vectors[place], predicted);
-            if (is_of_other_light(of_other_light, f, other)) {
-                const int brighter = luma_errors[place].brighter;
+            const ulong number = number_of(f, other, block);
+            const int2 position = 4 * place + vectors[number];
+            const bool is_brighter = is_of_other_light(of_other_light, f, other);
+            const int brighter = is_brighter ? luma_errors[number].brighter : 0;
 #pragma unroll
-                for (int i = 0; i < SIDE; ++i)
-                    predicted[i] = (uint)clamp((int)predicted[i] + brighter, 0, PEAK);
+            for (int y = 0; y < LUMA_ROWS; ++y) {
+                row_t predicted = row_at(others[other], f, plane, 0, position, y);
+                if (is_brighter)
+                    predicted = clamp(predicted + brighter, (row_t)(0), (row_t)(PEAK));
+                sums[y] += weight * predicted;
             }
-#pragma unroll
-            for (int i = 0; i < SIDE; ++i)
-                sums[i] += weight * predicted[i];
         }
-        const uint height = (uint)(corner < 2 ? 2 * (SIDE - down) - 1 : 2 * down + 1);
+        const row_t width = corner % 2 == 0 ? SIDE - ACROSS : SIDE + ACROSS;
 #pragma unroll
-        for (int i = 0; i < SIDE; ++i) {
-            const uint width = (uint)(corner % 2 == 0 ? 2 * (SIDE - i) - 1 : 2 * i + 1);
-            means[i] += height * width * (sums[i] >> 2);
+        for (int y = 0; y < LUMA_ROWS; ++y) {
+            const int height = corner < 2 ? 2 * (SIDE - down - y) - 1 : 2 * (down + y) + 1;
+            means[y] += height * width * (sums[y] >> 2);
         }
     }
-    RowMoments of_row = {0, 0, 0};
+    moments += (row * (f.columns + 1) + cell) * SIDE + down;
 #pragma unroll
-    for (int i = 0; i < SIDE; ++i) {
-        means[i] >>= 14;
-        of_row.sum += (int)means[i];
-        of_row.across += (int)means[i] * (2 * i - (SIDE - 1));
-        of_row.squares += (ulong)means[i] * means[i];
+    for (int y = 0; y < LUMA_ROWS; ++y) {
+        means[y] >>= 14;
+        const column_squares_t squares = SQUARES(means[y]);
+        const row_t across = means[y] * ACROSS;
+        const RowMoments of_row = {TOTAL(means[y]), TOTAL(across), TOTAL(squares)};
+        moments[y] = of_row;
+        if (place.y + y >= 0 && place.y + y < plane.rows)
+            write_row(made, plane, 0, place.x, place.y + y, means[y]);
     }
-    moments[(at / SIDE * (f.columns + 1) + cell) * SIDE + down] = of_row;
-    if (y >= 0 && y < plane.rows)
-        write_row(made, plane, 0, x, y, means);
 }
 
 // Brings the cells of a mean nearer to the planes that differ least from them, as far as that is noise, and limits how much samples
-// change. An item makes a row of a cell.
+// change. An item makes LUMA_ROWS rows of a cell.
 __kernel void smooth_luma(__global const source_t *points, FrameShape f, PlanesShape plane, __global const Average *averages,
                           __global const RowMoments *moments, __global uchar *made)
 {
-    const int cell = (int)get_global_id(0), y = (int)get_global_id(1), x = SIDE * cell - SIDE / 2;
-    if (x >= plane.width || y >= plane.rows)
+    const int cell = (int)get_global_id(0), at = LUMA_ROWS * (int)get_global_id(1);
+    const int x = SIDE * cell - SIDE / 2;
+    if (x >= plane.width || at - SIDE / 2 >= plane.rows)
         return;
-    const int row = (y + SIDE / 2) / SIDE, at = (y + SIDE / 2) % SIDE;
+    const int row = at / SIDE;
     int around[4];
     blocks_around(f, cell, row, around);
     ulong left = averages[around[0]].left;
     for (int i = 1; i < 4; ++i)
         left = min(left, averages[around[i]].left);
-    __global const raw_t *raw =
-        (__global const raw_t *)(made + plane.first + (ulong)y * (ulong)plane.pitch) + x;
-    uint samples[SIDE], means[SIDE];
-    read_row(points, f, plane, 0, 4 * (int2)(x, y), samples);
-#pragma unroll
-    for (int i = 0; i < SIDE; ++i)
-        means[i] = x + i >= 0 && x + i < plane.width ? (uint)sample_of(raw[i]) : 0;
+    long sum = 0, across = 0, down = 0;
+    int kept = 256;
     if (left > 0) {
-        long sum = 0, across = 0, down = 0;
         ulong squares = 0;
         moments += (row * (f.columns + 1) + cell) * SIDE;
         for (int i = 0; i < SIDE; ++i) {
@@ -457,24 +491,38 @@ __kernel void smooth_luma(__global const source_t *points, FrameShape f, PlanesS
         const ulong differing = sub_sat(SAMPLES * squares, on_plane), noise = SAMPLES * left / 2;
         // Wiener's filter.
         const bool is_noise = 256 * noise >= (256 - LEAST_KEPT) * differing;
-        const long kept = is_noise ? LEAST_KEPT : 256 - (long)(256 * noise / differing);
-        across /= PER_SLOPE;
-        down /= PER_SLOPE;
+        kept = is_noise ? LEAST_KEPT : 256 - (int)(256 * noise / differing);
+    }
+    const row_t across_plane = (int)sum + (int)(across / PER_SLOPE) * ACROSS;
+    const int down_plane = (int)(down / PER_SLOPE);
 #pragma unroll
-        for (int i = 0; i < SIDE; ++i) {
-            long of_plane = sum + across * (2 * i - (SIDE - 1)) + down * (2 * at - (SIDE - 1));
-            of_plane = clamp(of_plane, (long)0, (long)SAMPLES * PEAK);
-            means[i] = (uint)((SAMPLES * (long)means[i] * kept + of_plane * (256 - kept) + 8192) >> 14);
+    for (int i = 0; i < LUMA_ROWS; ++i) {
+        const int y = at + i - SIDE / 2, from_top = at % SIDE + i;
+        if (y < 0 || y >= plane.rows)
+            continue;
+        __global const raw_t *raw =
+            (__global const raw_t *)(made + plane.first + (ulong)y * (ulong)plane.pitch) + x;
+        row_t means = 0;
+        if (x >= 0 && x + SIDE <= plane.width) {
+            means = convert_int8(vload8(0, raw)) >> SHIFT & PEAK;
+        } else {
+            int inside[SIDE];
+#pragma unroll
+            for (int k = 0; k < SIDE; ++k)
+                inside[k] = x + k >= 0 && x + k < plane.width ? sample_of(raw[k]) : 0;
+            means = vload8(0, inside);
         }
+        if (left > 0) {
+            const row_t of_plane =
+                clamp(across_plane + down_plane * (2 * from_top - (SIDE - 1)), (row_t)(0), (row_t)(SAMPLES * PEAK));
+            means = (SAMPLES * kept * means + (256 - kept) * of_plane + 8192) >> 14;
+        }
+        const row_t samples = row_at(points, f, plane, 0, 4 * (int2)(x, y), 0);
+        const int of_left = averages[around[from_top < SIDE / 2 ? 0 : 2]].change;
+        const int of_right = averages[around[from_top < SIDE / 2 ? 1 : 3]].change;
+        const row_t change = COLUMNS < (row_t)(SIDE / 2) ? (row_t)(of_left) : (row_t)(of_right);
+        write_row(made, plane, 0, x, y, clamp(means, samples - change, samples + change));
     }
-    const int of_left = averages[around[at < SIDE / 2 ? 0 : 2]].change;
-    const int of_right = averages[around[at < SIDE / 2 ? 1 : 3]].change;
-#pragma unroll
-    for (int i = 0; i < SIDE; ++i) {
-        const int sample = (int)samples[i], change = i < SIDE / 2 ? of_left : of_right;
-        means[i] = (uint)clamp((int)means[i], sample - change, sample + change);
-    }
-    write_row(made, plane, 0, x, y, means);
 }
 #else
 
@@ -483,14 +531,6 @@ static inline int2 inside(PlanesShape plane, int column, int row)
 {
     const int2 sides = (int2)(CELL_PIXELS, CELL_HEIGHT);
     return min((int2)(plane.columns, plane.rows) - sides * (int2)(column, row), sides);
-}
-
-// The sample of component `component` of the pixel at `at`; outside the plane, those at the edge repeat.
-static inline int sample_at_pixel(__global const uchar *planes, PlanesShape plane, int2 at, int component)
-{
-    const int2 nearest = clamp(at, (int2)(0), (int2)(plane.columns, plane.rows) - 1);
-    __global const raw_t *row = (__global const raw_t *)(planes + (size_t)nearest.y * (size_t)plane.pitch);
-    return sample_of(row[nearest.x * PIXEL + component]);
 }
 
 // Measures the blocks of all `count` planes of chroma.
@@ -504,31 +544,37 @@ __kernel void measure_chroma(__global const uchar *planes, FrameShape f, PlanesS
     const uint samples = (uint)(size.x * size.y);
     ChromaBlock block = {0, 0, 0, 0, 0};
     block.samples = (ulong)samples * PIXEL * (ulong)count;
-    for (int component = 0; component < count * PIXEL; ++component) {
-        __global const uchar *from = planes + plane.first + (ulong)(component / PIXEL) * plane.bytes;
-        const int of_pixel = component % PIXEL;
-        ulong sum = 0;
-        squares_t squares = 0, along = 0, down = 0;
-        product_t both = 0;
+    for (int component = 0; component < count; ++component) {
+        row_t sums = 0;
+        column_squares_t squares = 0, along = 0, down = 0;
+        column_products_t both = 0;
         for (int y = 0; y < size.y; ++y) {
-            for (int x = 0; x < size.x; ++x) {
-                const int2 at = first + (int2)(x, y);
-                const int sample = sample_at_pixel(from, plane, at, of_pixel);
-                const product_t across = sample_at_pixel(from, plane, at - (int2)(1, 0), of_pixel) +
-                                         sample_at_pixel(from, plane, at + (int2)(1, 0), of_pixel) - 2 * sample;
-                const product_t downwards = sample_at_pixel(from, plane, at - (int2)(0, 1), of_pixel) +
-                                            sample_at_pixel(from, plane, at + (int2)(0, 1), of_pixel) - 2 * sample;
-                sum += (ulong)sample;
-                squares += (squares_t)sample * (squares_t)sample;
-                along += (squares_t)(across * across);
-                down += (squares_t)(downwards * downwards);
-                both += across * downwards;
-            }
+            const row_t left = row_at(planes, f, plane, component, UNITS * (first - (int2)(1, 0)), y);
+            const row_t middle = row_at(planes, f, plane, component, UNITS * first, y);
+            const row_t right = row_at(planes, f, plane, component, UNITS * (first + (int2)(1, 0)), y);
+            const row_t above = row_at(planes, f, plane, component, UNITS * first, y - 1);
+            const row_t below = row_at(planes, f, plane, component, UNITS * first, y + 1);
+            const row_t in_plane = first_of_row(middle, size.x * PIXEL);
+            const row_t across = first_of_row(left + right - 2 * middle, size.x * PIXEL);
+            const row_t downwards = first_of_row(above + below - 2 * middle, size.x * PIXEL);
+            sums += in_plane;
+            squares += SQUARES(in_plane);
+            along += SQUARES(across);
+            down += SQUARES(downwards);
+            both += PRODUCTS(across, downwards);
         }
-        block.variation += (ulong)squares - sum * sum / samples;
-        block.along += along;
-        block.down += down;
-        block.both += both;
+        block.variation += (ulong)TOTAL(squares);
+        int of_columns[CELL_WIDTH];
+        OF_ROW(vstore)(sums, 0, of_columns);
+        for (int of_pixel = 0; of_pixel < PIXEL; ++of_pixel) {
+            ulong sum = 0;
+            for (int i = of_pixel; i < CELL_WIDTH; i += PIXEL)
+                sum += (ulong)of_columns[i];
+            block.variation -= sum * sum / samples;
+        }
+        block.along += (ulong)TOTAL(along);
+        block.down += (ulong)TOTAL(down);
+        block.both += (long)TOTAL(both);
     }
     chroma_blocks[row * f.columns + column] = block;
 }
@@ -552,19 +598,16 @@ __kernel void compare_chroma(__global const uchar *planes, OTHERS(uchar), FrameS
         c.is_refined ? vectors[place] : found_vector(found, f, reference, (int2)(column, row) >> f.halvings);
     const int2 size = inside(plane, column, row), first = (int2)(CELL_PIXELS * column, CELL_HEIGHT * row);
     const int2 position = STEPS * (4 * SIDE * (int2)(column, row) + vector);
-    squares_t squares = 0;
+    column_squares_t all_squares = 0;
     for (int component = 0; component < c.planes; ++component) {
         for (int y = 0; y < size.y; ++y) {
-            uint samples[CELL_WIDTH], predicted[CELL_WIDTH];
-            read_row(planes, f, plane, component, UNITS * (first + (int2)(0, y)), samples);
-            read_row(other, f, plane, component, position + (int2)(0, UNITS * y), predicted);
-#pragma unroll
-            for (int i = 0; i < CELL_WIDTH; ++i) {
-                const uint difference = i < size.x * PIXEL ? abs_diff(samples[i], predicted[i]) : 0;
-                squares += (squares_t)difference * difference;
-            }
+            const row_t samples = row_at(planes, f, plane, component, UNITS * first, y);
+            const row_t predicted = row_at(other, f, plane, component, position, y);
+            const row_t differences = first_of_row(samples - predicted, size.x * PIXEL);
+            all_squares += SQUARES(differences);
         }
     }
+    const squares_t squares = TOTAL(all_squares);
     const uint right = (uint)position.x & 7, below = (uint)position.y & 7;
     const uint across = (8 - right) * (8 - right) + right * right, down = (8 - below) * (8 - below) + below * below;
     ChromaError error;
@@ -575,39 +618,41 @@ __kernel void compare_chroma(__global const uchar *planes, OTHERS(uchar), FrameS
     chroma_errors[place] = error;
 }
 
-// Writes plane number get_global_id(2) of those of chroma. An item makes a row of a block.
+#define CHROMA_ROWS ROWS_OF_ITEM(CELL_HEIGHT)
+
+// Writes plane number get_global_id(2) of those of chroma. An item makes CHROMA_ROWS rows of a block.
 __kernel void average_chroma(__global const uchar *planes, OTHERS(uchar), FrameShape f, PlanesShape plane, int references,
                              __global const int2 *vectors, __global const Average *averages, __global uchar *made)
 {
     __global const uchar *others[MOST_REFERENCES] = EACH_OTHER;
-    const int column = (int)get_global_id(0), y = (int)get_global_id(1), component = (int)get_global_id(2);
-    if (column >= f.columns || y >= plane.rows)
+    const int column = (int)get_global_id(0), top = CHROMA_ROWS * (int)get_global_id(1), component = (int)get_global_id(2);
+    if (column >= f.columns || top >= plane.rows)
         return;
-    const int block = y / CELL_HEIGHT * f.columns + column;
+    const int block = top / CELL_HEIGHT * f.columns + column;
     __global const Average *average = averages + block;
-    const int2 pixel = (int2)(CELL_PIXELS * column, y);
-    uint samples[CELL_WIDTH], sums[CELL_WIDTH];
-    read_row(planes, f, plane, component, UNITS * pixel, samples);
+    const int2 first = (int2)(CELL_PIXELS * column, top);
+    row_t samples[CHROMA_ROWS], sums[CHROMA_ROWS];
 #pragma unroll
-    for (int i = 0; i < CELL_WIDTH; ++i)
-        sums[i] = average->weights[0] * samples[i] + 128;
+    for (int y = 0; y < CHROMA_ROWS; ++y) {
+        samples[y] = row_at(planes, f, plane, component, UNITS * first, y);
+        sums[y] = average->weights[0] * samples[y] + 128;
+    }
     for (int other = 0; other < references; ++other) {
-        const uint weight = average->weights[1 + other];
+        const int weight = average->weights[1 + other];
         if (weight == 0)
             continue;
-        uint predicted[CELL_WIDTH];
-        const int2 position = UNITS * pixel + STEPS * vectors[number_of(f, other, block)];
-        read_row(others[other], f, plane, component, position, predicted);
+        const int2 position = UNITS * first + STEPS * vectors[number_of(f, other, block)];
 #pragma unroll
-        for (int i = 0; i < CELL_WIDTH; ++i)
-            sums[i] += weight * predicted[i];
+        for (int y = 0; y < CHROMA_ROWS; ++y)
+            sums[y] += weight * row_at(others[other], f, plane, component, position, y);
     }
-    const int change = average->change;
+    const row_t change = average->change;
 #pragma unroll
-    for (int i = 0; i < CELL_WIDTH; ++i) {
-        const int sample = (int)samples[i];
-        sums[i] = (uint)clamp((int)(sums[i] >> 8), sample - change, sample + change);
+    for (int y = 0; y < CHROMA_ROWS; ++y) {
+        const row_t sample = samples[y], mean = sums[y] >> 8;
+        if (top + y < plane.rows)
+            write_row(made, plane, component, CELL_WIDTH * column, top + y,
+                      clamp(mean, sample - change, sample + change));
     }
-    write_row(made, plane, component, CELL_WIDTH * column, y, sums);
 }
 #endif

@@ -104,5 +104,5 @@ __kernel void mix_planes(__global const source_t *previous, __global const sourc
 #pragma unroll
     for (int i = 0; i < CELL_WIDTH; ++i)
         sums[i] = (sums[i] + 2 * totals[i]) / (4 * totals[i]);
-    write_row(made, plane, number, CELL_WIDTH * column, y, sums);
+    write_row(made, plane, number, CELL_WIDTH * column, y, OF_ROW(as_int)(OF_ROW(vload)(0, sums)));
 }

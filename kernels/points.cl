@@ -8,7 +8,7 @@
 //     plane * FrameShape.plane + (y + ROWS_AROUND) * FrameShape.pitch + x + COLUMNS_AROUND
 // for x from -COLUMNS_AROUND to width + COLUMNS_AROUND - 1, y from -ROWS_AROUND to height + ROWS_AROUND - 1. So no read
 // needs a branch at the edges: from three samples outside the frame on, the points repeat. FrameShape.pitch and
-// FrameShape.plane are multiples of 4.
+// FrameShape.plane are multiples of 8.
 
 #define COLUMNS_AROUND 16
 #define ROWS_AROUND 4
@@ -32,6 +32,12 @@ typedef ushort raw_t;
 #endif
 #ifndef LOWER
 #define LOWER (DEPTH - 8)
+#endif
+
+// Whether the device is a CPU. It loads vectors from any place, computes them in one instruction, and does the items of a group in
+// turn; a GPU has as much of either as it has items.
+#ifndef ON_CPU
+#define ON_CPU 0
 #endif
 
 // The same fields as the host's `FrameShape`.
@@ -69,18 +75,19 @@ static inline int eight_bits(raw_t raw)
     return clamp((sample_of(raw) - BLACK) >> LOWER, 0, 255);
 }
 
-// The number of the point `half_samples` half samples, 0 to 2, from the sample `whole`.
-static inline size_t point_number(FrameShape f, int2 whole, int2 half_samples)
+// Points from a sample to the point so many half samples, 0 to 2, from it.
+static inline size_t distance_of(FrameShape f, int2 half_samples)
 {
-    const int2 at = whole + (half_samples >> 1) + (int2)(COLUMNS_AROUND, ROWS_AROUND);
-    const size_t plane = (size_t)((half_samples.y & 1) * 2 + (half_samples.x & 1));
-    return plane * (size_t)f.plane + (size_t)at.y * (size_t)f.pitch + (size_t)at.x;
+    const int plane = (half_samples.y & 1) * 2 + (half_samples.x & 1);
+    return (size_t)plane * (size_t)f.plane + (size_t)(half_samples.y >> 1) * (size_t)f.pitch + (size_t)(half_samples.x >> 1);
 }
 
-// The sample at or before a position of SIDE samples, in quarter samples, or another after which the same samples follow.
-static inline int2 whole_sample(FrameShape f, int2 position)
+// The number of the point at the sample (column, row), which may be anywhere, or of another from which the same SIDE points follow
+// in the row.
+static inline size_t nearest_point(FrameShape f, int column, int row)
 {
-    return clamp(position >> 2, (int2)(-(SIDE + 4), -ROWS_AROUND), (int2)(f.width, f.height) + 2);
+    const int x = clamp(column, -(SIDE + 4), f.width + 2), y = clamp(row, -ROWS_AROUND, f.height + 2);
+    return (size_t)(y + ROWS_AROUND) * (size_t)f.pitch + (size_t)(x + COLUMNS_AROUND);
 }
 
 // Eight points of eight bits from number `at` on.
@@ -97,8 +104,8 @@ static inline uint2 eight_samples(__global const uchar *points, FrameShape f, in
 {
     int2 first, second;
     points_around(position, &first, &second);
-    const int2 whole = whole_sample(f, position);
-    const uint2 a = eight_points(points, point_number(f, whole, first));
-    const uint2 b = eight_points(points, point_number(f, whole, second));
+    const size_t whole = nearest_point(f, position.x >> 2, position.y >> 2);
+    const uint2 a = eight_points(points, whole + distance_of(f, first));
+    const uint2 b = eight_points(points, whole + distance_of(f, second));
     return (uint2)(average_four(a.x, b.x), average_four(a.y, b.y));
 }

@@ -90,16 +90,13 @@ impl LumaRow<'_> {
     }
 }
 
-/// The error of a block, with its samples and as many columns and rows of them as are in the frame, predicted from `position` in
-/// `source`.
+/// The error of a block that is predicted from `position`, by the squared differences and the sum of the predicted samples.
 #[inline(always)]
-pub(super) fn luma_error<E: InstructionSet, S: CellSource<BLOCK, BLOCK>>(
-    engine: E,
-    (block, samples, inside): (&LumaBlock, S::Cell<E>, (usize, usize)),
-    source: &S,
+pub(super) fn luma_error(
+    block: &LumaBlock,
+    [squares, predicted]: [u64; 2],
     position: (i32, i32),
 ) -> LumaError {
-    let [squares, predicted] = samples.error_and_sum(source.cell(engine, position), inside);
     let (x, y) = ((position.0 & 3) as usize, (position.1 & 3) as usize);
     LumaError::new(block, squares, predicted, NOISE_GAINS[y][x])
 }
@@ -125,7 +122,9 @@ impl<S: CellSource<BLOCK, BLOCK>, E: InstructionSet> Work<E> for LumaErrors<'_, 
             let x = column * BLOCK;
             let samples = S::Cell::<E>::read(engine, &pixels, (x as i32, y as i32));
             let inside = (BLOCK.min(plane.width() - x), rows);
-            let error = luma_error(engine, (block, samples, inside), source, ends.position(column, row));
+            let position = ends.position(column, row);
+            let error =
+                luma_error(block, samples.error_and_sum(source.cell(engine, position), inside), position);
             *of_other_light += usize::from(error.is_of_other_light());
             *errors.of_column(column) = error;
         }

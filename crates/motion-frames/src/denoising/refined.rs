@@ -63,8 +63,8 @@ impl<S: CellSource<BLOCK, BLOCK>, E: InstructionSet> Work<E> for Refining<'_, '_
             let samples = S::Cell::<E>::read(engine, &pixels, (x as i32, y as i32));
             let inside = (BLOCK.min(plane.width() - x), rows);
             let (own, beside) = (*vector, found.beside(column, row));
-            let mut was_better = false;
-            // In one loop, so that an error is computed in one place, which is compiled for the instructions.
+            let (mut least, mut best, mut was_better) = (error.difference(flickers), [0; 2], false);
+            // In one loop, so that a difference is computed in one place, which is compiled for the instructions.
             for step in 0..beside.len() + found.steps() {
                 let other = match beside.get(step) {
                     Some(None) => continue,
@@ -75,12 +75,15 @@ impl<S: CellSource<BLOCK, BLOCK>, E: InstructionSet> Work<E> for Refining<'_, '_
                     None => found.step(*vector, step - beside.len()),
                 };
                 let position = end((column, row), other);
-                let of_other = luma_error(engine, (block, samples, inside), source, position);
-                was_better = of_other.difference(flickers) < error.difference(flickers);
+                let sums = samples.error_and_sum(source.cell(engine, position), inside);
+                let difference = if flickers { luma_error(block, sums, position).variation } else { sums[0] };
+                was_better = difference < least;
                 if was_better {
-                    *error = of_other;
-                    *vector = other;
+                    (least, best, *vector) = (difference, sums, other);
                 }
+            }
+            if *vector != own {
+                *error = luma_error(block, best, end((column, row), *vector));
             }
         }
     }

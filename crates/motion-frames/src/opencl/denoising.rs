@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytemuck::{Pod, Zeroable};
 
 use super::groups::{GroupedKernel, PLANE_GROUP};
-use super::kernel_file::KernelFile;
+use super::kernel_file::{self, KernelFile, points_of_item};
 use super::layout::{InterpolationLayout, PlanesShape};
 use crate::compensation::Sampling;
 use crate::denoising::{
@@ -15,7 +15,7 @@ use crate::denoising::{
 use crate::interpolation::{BLOCK, FrameFormat, block_of};
 use motion_base::SetupError;
 use motion_gpu::context::Context;
-use motion_gpu::device::OpenClDevice;
+use motion_gpu::device::{DeviceKind, OpenClDevice};
 use motion_gpu::launcher::{self, Arg, Buffer, Program, Queue};
 use motion_gpu::program;
 
@@ -103,6 +103,9 @@ pub(super) struct DenoisingKernels {
     chroma: Option<ChromaKernels>,
     luma: PlanesShape,
     sample_bytes: usize,
+    /// Whether the device is a CPU, and points of each plane that an item makes.
+    on_cpu: bool,
+    points_of_item: usize,
     blocks: Buffer,
     /// In how many blocks each other frame is brighter or darker.
     of_other_light: Buffer,
@@ -144,7 +147,7 @@ impl DenoisingKernels {
         let samples = format.samples;
         let build = |options: String| {
             let source = KernelFile::Denoising.source();
-            let options = format!("-D DEPTH={} -D SHIFT={} {options}", samples.depth(), samples.shift());
+            let options = format!("{} {options}", kernel_file::options(device, samples));
             program::build_for_four_samples(context, device, NAME, &source, |four| {
                 format!("-D FOUR_SAMPLES={four} {options}")
             })
@@ -182,6 +185,8 @@ impl DenoisingKernels {
             chroma: chroma.transpose()?,
             luma: layout.plane_shape(0, 1),
             sample_bytes: samples.bytes(),
+            on_cpu: device.kind == DeviceKind::Cpu,
+            points_of_item: points_of_item(device),
             blocks: buffer("the blocks of luma", blocks, size_of::<LumaBlock>())?,
             of_other_light: buffer("numbers", MOST_REFERENCES, size_of::<u32>())?,
             found: buffer(
@@ -209,7 +214,7 @@ impl DenoisingKernels {
         let args = [planes, luma, Arg::Int(pitch as i32), points, points, self.layout.shape.arg()];
         // SAFETY: it clamps what it reads to the plane, and leaves out items that are not in a plane of points, of which the
         // buffer holds four.
-        unsafe { self.make_points.launch(queue, &args, [width / 4, height, 1]) }
+        unsafe { self.make_points.launch(queue, &args, [width / self.points_of_item, height, 1]) }
     }
 
     /// Queues the comparison of two frames: if they differ, `differed` becomes `number`.
@@ -240,6 +245,11 @@ impl DenoisingKernels {
     /// Blocks of a row, and rows.
     fn items(&self) -> [usize; 3] {
         [self.layout.grid.columns, self.layout.grid.rows, 1]
+    }
+
+    /// Of a cell with so many rows those that an item averages: `ROWS_OF_ITEM` in `denoising.cl`.
+    fn rows_of_item(&self, rows: usize) -> usize {
+        if self.on_cpu { rows } else { 1 }
     }
 
     /// Queues the measurement of the blocks of `frame`, and of their errors from those of `others` that are `beside` it, by their
@@ -424,7 +434,7 @@ impl DenoisingKernels {
         others: &[&FrameOnDevice],
         made: &Buffer,
     ) -> launcher::Result<()> {
-        let grid = self.layout.grid;
+        let (grid, rows) = (self.layout.grid, self.rows_of_item(BLOCK));
         let mut args = vec![Arg::Buffer(&frame.points)];
         args.extend(of_others(frame, others, |other| &other.points));
         args.extend([
@@ -440,7 +450,7 @@ impl DenoisingKernels {
         ]);
         // SAFETY: items outside the cells are left out, positions are limited to the points, and rows are written up to a
         // multiple of their alignment.
-        unsafe { self.average.launch(queue, &args, [grid.columns + 1, BLOCK * (grid.rows + 1), 1])? };
+        unsafe { self.average.launch(queue, &args, [grid.columns + 1, BLOCK / rows * (grid.rows + 1), 1])? };
         let args = [
             Arg::Buffer(&frame.points),
             self.layout.shape.arg(),
@@ -449,8 +459,10 @@ impl DenoisingKernels {
             Arg::Buffer(&self.moments),
             Arg::Buffer(made),
         ];
+        let height = self.layout.planes[0].size.1 + BLOCK / 2;
         // SAFETY: as above; of each cell there are moments.
-        unsafe { self.smooth.launch(queue, &args, [grid.columns + 1, self.layout.planes[0].size.1, 1])? };
+        unsafe { self.smooth.launch(queue, &args, [grid.columns + 1, height.div_ceil(rows), 1])? };
+        let on_cpu = self.on_cpu;
         let Some(ChromaKernels { average, plane, planes, sampling, averages, .. }) = &mut self.chroma else {
             return Ok(());
         };
@@ -464,7 +476,7 @@ impl DenoisingKernels {
             Arg::Buffer(averages),
             Arg::Buffer(made),
         ]);
-        let rows = grid.rows * block_of(*sampling).1;
+        let rows = if on_cpu { grid.rows } else { grid.rows * block_of(*sampling).1 };
         // SAFETY: as above, with positions that are limited to the planes.
         unsafe { average.launch(queue, &args, [grid.columns, rows, *planes]) }
     }

@@ -4,6 +4,8 @@ use motion_gpu::program;
 
 use crate::denoising;
 use crate::interpolation::rules;
+use motion_base::SampleFormat;
+use motion_gpu::device::{DeviceKind, OpenClDevice};
 
 /// Files that others include.
 const INCLUDED: [(&str, &str); 7] = [
@@ -15,6 +17,17 @@ const INCLUDED: [(&str, &str); 7] = [
     ("frame_noise.cl", include_str!("../../kernels/frame_noise.cl")),
     ("hypotheses.cl", include_str!("../../kernels/hypotheses.cl")),
 ];
+
+/// What they are built with on `device`, for such samples.
+pub(super) fn options(device: &OpenClDevice, samples: SampleFormat) -> String {
+    let on_cpu = u8::from(device.kind == DeviceKind::Cpu);
+    format!("-D DEPTH={} -D SHIFT={} -D ON_CPU={on_cpu}", samples.depth(), samples.shift())
+}
+
+/// Points of each plane that an item of `make_points` makes on `device`.
+pub(super) fn points_of_item(device: &OpenClDevice) -> usize {
+    if device.kind == DeviceKind::Cpu { 8 } else { 4 }
+}
 
 /// A file of kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::groups::{ChoiceShape, GroupedKernel, PLANE_GROUP, candidates};
-use super::kernel_file::KernelFile;
+use super::kernel_file::{self, KernelFile, points_of_item};
 use super::layout::{FrameShape, InterpolationLayout, PlanesShape};
 use super::patches::{DevicePatches, PatchKernel, PatchedPlanes};
 use super::projection::{DeviceField, PhaseArg, ProjectionKernels};
@@ -127,6 +127,7 @@ pub(super) struct FramesAround<'a> {
 /// The kernels and what they keep between them.
 pub(super) struct InterpolationKernels {
     make_points: GroupedKernel,
+    points_of_item: usize,
     make_chroma: Option<GroupedKernel>,
     projection: ProjectionKernels,
     choose_vectors: KernelObject,
@@ -170,7 +171,7 @@ impl InterpolationKernels {
         let is_high = quality == FrameQuality::High;
         let fields = fields(quality);
         let choice = ChoiceShape::new(device, fields)?;
-        let samples = format!("-D DEPTH={} -D SHIFT={} ", format.samples.depth(), format.samples.shift());
+        let samples = kernel_file::options(device, format.samples) + " ";
         let build = |file: KernelFile, options: String| {
             let options = samples.clone() + &options;
             program::build_for_four_samples(context, device, NAME, &file.source(), |four| {
@@ -240,6 +241,7 @@ impl InterpolationKernels {
         let costs = || DeviceField::projection(context, device, &layout);
         Ok(Self {
             make_points: grouped(c"make_points")?,
+            points_of_item: points_of_item(device),
             make_chroma: (components > 0).then(|| grouped(c"make_chroma")).transpose()?,
             projection: ProjectionKernels::new(device, &interpolation, &layout)?,
             choose_vectors: interpolation.kernel(c"choose_vectors").map_err(|error| device.refused(error))?,
@@ -280,7 +282,7 @@ impl InterpolationKernels {
             ];
             // SAFETY: it clamps what it reads to the plane, which has luma's size, and leaves out items that are not in a plane
             // of points, of which the buffers hold four.
-            unsafe { self.make_points.launch(queue, &args, [width / 4, height, 1])? };
+            unsafe { self.make_points.launch(queue, &args, [width / self.points_of_item, height, 1])? };
         }
         if let (Some(kernel), Some(chroma), Some(planes)) =
             (&mut self.make_chroma, &frame.chroma, self.compensate_chroma.first())

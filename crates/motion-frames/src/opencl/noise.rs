@@ -7,7 +7,7 @@ use bytemuck::{Pod, Zeroable};
 
 use super::denoising::MeasuredBuffers;
 use super::groups::{GroupedKernel, LIST_GROUP, PLANE_GROUP};
-use super::kernel_file::KernelFile;
+use super::kernel_file::{self, KernelFile};
 use super::layout::InterpolationLayout;
 use crate::denoising::{NoiseMap, SHADES, step_of_asked};
 use crate::interpolation::{FrameFormat, block_of};
@@ -100,8 +100,7 @@ impl NoiseKernels {
         let (areas, blocks, samples) = (noise.areas(), layout.grid.blocks(), format.samples);
         // Sums are halved until one is left.
         let items = 1 << MOST_ITEMS.min(device.largest_group.max(1)).ilog2();
-        let options =
-            format!("-D DEPTH={} -D SHIFT={} -D GROUP_SIZE={items}", samples.depth(), samples.shift());
+        let options = format!("{} -D GROUP_SIZE={items}", kernel_file::options(device, samples));
         let program = program::build(context, device, NAME, &KernelFile::Noise.source(), &options)?;
         let kernel = |name| program.kernel(name).map_err(|error| device.refused(error));
         let list = |name| GroupedKernel::new(device, &program, name, LIST_GROUP);

@@ -1,6 +1,6 @@
 //! How the camera has moved: the map by which the frame lies on the model of the scene.
 
-use motion_base::simd::Instructions;
+use motion_base::simd::{InstructionSet, Instructions, Work};
 use motion_base::{FrameView, SetupError, memory};
 
 use crate::affine::{Affine, solve};
@@ -18,6 +18,9 @@ const UNKNOWNS: usize = 8;
 const FACTORS: usize = 7;
 const TERMS: [(usize, usize); UNKNOWNS + 1] =
     [(0, 0), (1, 0), (0, 1), (2, 0), (3, 0), (2, 1), (4, 0), (5, 0), (6, 0)];
+
+/// The factors and a zero: as many as vectors of floats have room for.
+const LANES: usize = 8;
 
 /// The camera has moved if a corner of the small frame has moved by more samples than this: less is noise.
 const LEAST_MOTION: f64 = 0.2;
@@ -217,30 +220,10 @@ impl Aligner {
             let line = |y: usize| &scene.mean[y * width..][..width];
             let (above, mean, below) = (line(y - 1), line(y), line(y + 1));
             let age = &scene.age[y * width..][..width];
-            let mut row = [[0.0f32; FACTORS]; FACTORS];
-            for x in (1..width - 1).step_by(STRIDE) {
-                if is_seen[x] == 0 || age[x] < 2.0 {
-                    continue;
-                }
-                let slope_x = (mean[x + 1] - mean[x - 1]) * 0.5 * gain;
-                let slope_y = (below[x] - above[x]) * 0.5 * gain;
-                count += 1;
-                // Flat places say nothing of where they are.
-                if slope_x.abs() + slope_y.abs() < LEAST_SLOPE {
-                    continue;
-                }
-                let error = seen[x] - gain * mean[x] - offset;
-                let weight = 1.0 / (1.0 + (error / limit) * (error / limit));
-                let u = (x as f32 - middle_x) / unit;
-                let light = (mean[x] - 128.0) / 128.0;
-                let factors = [slope_x, slope_x * u, slope_y, slope_y * u, 1.0, light, error];
-                for i in 0..FACTORS {
-                    let weighted = weight * factors[i];
-                    for j in i..FACTORS {
-                        row[i][j] += weighted * factors[j];
-                    }
-                }
-            }
+            let lines = Lines { above, mean, below, age, seen, is_seen };
+            let (row, samples) =
+                self.instructions.run(StepRow { lines, light: (gain, offset), limit, middle_x, unit });
+            count += samples;
             // In a row v is the same.
             let v = [1.0, f64::from((y as f32 - middle_y) / unit)];
             for (i, sums) in sums.iter_mut().enumerate() {
@@ -275,6 +258,59 @@ impl Aligner {
         x[0] += 1.0;
         y[1] += 1.0;
         Some(Affine([x, y]))
+    }
+}
+
+/// A row of the model, those above and below it, and what is seen of it.
+struct Lines<'a> {
+    above: &'a [f32],
+    mean: &'a [f32],
+    below: &'a [f32],
+    age: &'a [f32],
+    seen: &'a [f32],
+    is_seen: &'a [u8],
+}
+
+/// What a row adds to a step: the weighted sums of all products of two factors, and the number of samples that the model knows. The products
+/// below the diagonal are not needed, but without them the sums would be computed one by one.
+struct StepRow<'a> {
+    lines: Lines<'a>,
+    light: (f32, f32),
+    limit: f32,
+    middle_x: f32,
+    unit: f32,
+}
+
+impl<E: InstructionSet> Work<E, ([[f32; LANES]; FACTORS], u32)> for StepRow<'_> {
+    #[inline(always)]
+    fn run(self, _: E) -> ([[f32; LANES]; FACTORS], u32) {
+        let Lines { above, mean, below, age, seen, is_seen } = self.lines;
+        let (gain, offset) = self.light;
+        let (mut row, mut count) = ([[0.0f32; LANES]; FACTORS], 0);
+        for x in (1..mean.len() - 1).step_by(STRIDE) {
+            if is_seen[x] == 0 || age[x] < 2.0 {
+                continue;
+            }
+            let slope_x = (mean[x + 1] - mean[x - 1]) * 0.5 * gain;
+            let slope_y = (below[x] - above[x]) * 0.5 * gain;
+            count += 1;
+            // Flat places say nothing of where they are.
+            if slope_x.abs() + slope_y.abs() < LEAST_SLOPE {
+                continue;
+            }
+            let error = seen[x] - gain * mean[x] - offset;
+            let weight = 1.0 / (1.0 + (error / self.limit) * (error / self.limit));
+            let u = (x as f32 - self.middle_x) / self.unit;
+            let light = (mean[x] - 128.0) / 128.0;
+            let factors = [slope_x, slope_x * u, slope_y, slope_y * u, 1.0, light, error, 0.0];
+            for (sums, factor) in row.iter_mut().zip(factors) {
+                let weighted = weight * factor;
+                for (sum, factor) in sums.iter_mut().zip(factors) {
+                    *sum += weighted * factor;
+                }
+            }
+        }
+        (row, count)
     }
 }
 

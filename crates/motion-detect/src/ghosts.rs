@@ -8,6 +8,35 @@ use crate::regions::Blob;
 /// Samples before and behind the edge of a box in which its edge may be.
 const NEAR: usize = 2;
 
+/// The differences of samples two apart in noise alone, in its standard deviations: that much is no edge. The model, a mean of many
+/// frames, has this share of the noise.
+const NOISE: f32 = 1.6;
+const SHARE_IN_MODEL: f32 = 0.4;
+
+/// An edge has at least so many levels more than noise, on average along it.
+const LEAST_EDGE: f32 = 1.5;
+
+/// By how much an edge of the model must be stronger than that of the frame for the end of a ghost, and the reverse for that of an object.
+const STRONGER_IN_MODEL: f32 = 1.5;
+const STRONGER_IN_FRAME: f32 = 1.2;
+
+/// The end of an object inside a box is the first place from the ghost's end on where so much of the largest gain of the frame's edges over
+/// the model's is reached, in boxes of more samples than this: shorter ones are all edge.
+const NEARLY_MOST: f32 = 0.6;
+const LEAST_LENGTH: usize = 4 * NEAR;
+
+/// The ends of a box, of four, that are those of a ghost if all of it is one.
+const GHOST_ENDS: usize = 3;
+
+/// The edges of both strips are about as strong: at least this share of each other.
+const ALIKE: f32 = 0.5;
+
+/// A strip is at most so wide, in lengths of it. Two are apart by at most so many lengths, and differ in their places along it and in their
+/// lengths by at most this share, and a sample.
+const THIN: f64 = 0.6;
+const APART: f64 = 1.6;
+const SLACK: f64 = 0.2;
+
 /// The model, light as in the frame, and the frame, both at the places of the model.
 pub struct Pictures<'a> {
     /// Samples a row.
@@ -59,15 +88,14 @@ impl Profile {
     ) {
         self.seen.clear();
         self.expected.clear();
-        // Differences of samples two apart have so much noise on average.
-        let floor = 1.6 * pictures.noise;
+        let floor = NOISE * pictures.noise;
         for at in along {
             let (mut seen, mut expected) = (0.0f32, 0.0f32);
             for other in across.clone() {
                 let index = at * step + other * side;
                 let change = |picture: &[f32]| (picture[index + step] - picture[index - step]).abs();
                 seen += (change(pictures.seen) - floor).max(0.0);
-                expected += (change(pictures.expected) - 0.4 * floor).max(0.0);
+                expected += (change(pictures.expected) - SHARE_IN_MODEL * floor).max(0.0);
             }
             self.seen.push(seen);
             self.expected.push(expected);
@@ -77,10 +105,10 @@ impl Profile {
     fn end(&self, range: std::ops::Range<usize>, samples: usize) -> End {
         let most = |sums: &[f32]| sums[range.clone()].iter().fold(0.0f32, |most, &sum| most.max(sum));
         let (seen, expected) = (most(&self.seen), most(&self.expected));
-        let least = 1.5 * samples as f32;
-        if expected > 1.5 * seen + least {
+        let least = LEAST_EDGE * samples as f32;
+        if expected > STRONGER_IN_MODEL * seen + least {
             End::Ghost
-        } else if seen > 1.2 * expected + least {
+        } else if seen > STRONGER_IN_FRAME * expected + least {
             End::Object
         } else {
             End::Unknown
@@ -94,9 +122,9 @@ impl Profile {
         let gain = |at: &usize| self.seen[*at] - self.expected[*at];
         let inside = 2 * NEAR..length - 2 * NEAR;
         let most = inside.clone().map(|at| gain(&at)).fold(0.0f32, f32::max);
-        let is_edge = |at: &usize| gain(at) >= 0.6 * most;
+        let is_edge = |at: &usize| gain(at) >= NEARLY_MOST * most;
         let (mut first, mut last) = (NEAR, length - NEAR);
-        if most > 1.5 * samples as f32 && length > 6 * NEAR {
+        if most > LEAST_EDGE * samples as f32 && length > LEAST_LENGTH + 2 * NEAR {
             match ends {
                 [End::Ghost, End::Object] => first = inside.clone().find(is_edge).unwrap_or(first),
                 [End::Object, End::Ghost] => last = inside.rev().find(is_edge).map_or(last, |at| at + 1),
@@ -114,7 +142,7 @@ fn way(profile: &Profile, samples: usize) -> i32 {
         (most, sums.iter().position(|&sum| sum >= most).unwrap_or(0))
     };
     let ((seen, to), (expected, from)) = (peak(&profile.seen), peak(&profile.expected));
-    let is_clear = seen > 1.5 * samples as f32 && expected > 0.5 * seen && seen > 0.5 * expected;
+    let is_clear = seen > LEAST_EDGE * samples as f32 && expected > ALIKE * seen && seen > ALIKE * expected;
     if is_clear { (to as i32 - from as i32).signum() } else { 0 }
 }
 
@@ -124,20 +152,20 @@ pub fn join_strips(blobs: &mut Vec<Blob>, pictures: &Pictures<'_>, profile: &mut
     let mut first = 0;
     while first < blobs.len() {
         let a = blobs[first];
-        let is_upright = a.width <= 0.6 * a.height;
-        let is_flat = a.height <= 0.6 * a.width;
+        let is_upright = a.width <= THIN * a.height;
+        let is_flat = a.height <= THIN * a.width;
         let mut ways = |blob: &Blob| strip_way(blob, is_upright, pictures, profile);
         let a_way = if is_upright || is_flat { ways(&a) } else { 0 };
         let other = (first + 1..blobs.len()).find(|&other| {
             let b = &blobs[other];
             let (gap, length, start, other_length, other_start, thin) = if is_upright {
-                ((a.x - b.x).abs(), a.height, a.y, b.height, b.y, b.width <= 0.6 * b.height)
+                ((a.x - b.x).abs(), a.height, a.y, b.height, b.y, b.width <= THIN * b.height)
             } else {
-                ((a.y - b.y).abs(), a.width, a.x, b.width, b.x, b.height <= 0.6 * b.width)
+                ((a.y - b.y).abs(), a.width, a.x, b.width, b.x, b.height <= THIN * b.width)
             };
-            let slack = 0.2 * length + 1.0;
+            let slack = SLACK * length + 1.0;
             let is_beside = (start - other_start).abs() <= slack && (length - other_length).abs() <= slack;
-            a_way != 0 && thin && is_beside && gap <= 1.6 * length && ways(b) == a_way
+            a_way != 0 && thin && is_beside && gap <= APART * length && ways(b) == a_way
         });
         match other {
             Some(other) => {
@@ -183,7 +211,7 @@ pub fn without_ghost(blob: &mut Blob, pictures: &Pictures<'_>, profile: &mut Pro
     let (from_top, from_bottom, down) = profile.trim(right - left);
     let ends = [across[0], across[1], down[0], down[1]];
     let count = |kind: End| ends.iter().filter(|&&end| end == kind).count();
-    if count(End::Ghost) >= 3 && count(End::Object) == 0 {
+    if count(End::Ghost) >= GHOST_ENDS && count(End::Object) == 0 {
         return true;
     }
     blob.x += from_left as f64;

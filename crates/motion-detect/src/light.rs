@@ -305,17 +305,21 @@ struct Tile<'a> {
 }
 
 impl Tile<'_> {
+    /// Adds eight samples to as many lanes, in an order that the compiler turns into vectors: one moment after the other.
     #[inline(always)]
-    fn add(lanes: &mut [[f32; 8]; 6], lane: usize, mean: f32, seen: f32, is_seen: u8) {
+    fn add(lanes: &mut [[f32; 8]; 6], mean: &[f32; 8], seen: &[f32; 8], is_seen: &[u8; 8]) {
+        let counts: [f32; 8] = std::array::from_fn(|lane| f32::from(is_seen[lane]));
         // Around mid grey, where squares of floats lose nothing.
-        let counts = f32::from(is_seen);
-        let (mean, seen) = ((mean - 128.0) * counts, (seen - 128.0) * counts);
-        lanes[0][lane] += counts;
-        lanes[1][lane] += mean;
-        lanes[2][lane] += seen;
-        lanes[3][lane] += mean * mean;
-        lanes[4][lane] += seen * seen;
-        lanes[5][lane] += mean * seen;
+        let mean: [f32; 8] = std::array::from_fn(|lane| (mean[lane] - 128.0) * counts[lane]);
+        let seen: [f32; 8] = std::array::from_fn(|lane| (seen[lane] - 128.0) * counts[lane]);
+        let product = |a: &[f32; 8], b: &[f32; 8]| std::array::from_fn(|lane| a[lane] * b[lane]);
+        let moments =
+            [counts, mean, seen, product(&mean, &mean), product(&seen, &seen), product(&mean, &seen)];
+        for (sums, values) in lanes.iter_mut().zip(&moments) {
+            for (sum, value) in sums.iter_mut().zip(values) {
+                *sum += value;
+            }
+        }
     }
 }
 
@@ -328,13 +332,15 @@ impl<E: InstructionSet> Work<E> for Tile<'_> {
             let (means, mean_rest) = self.mean[row.clone()].as_chunks::<8>();
             let (seens, seen_rest) = self.seen[row.clone()].as_chunks::<8>();
             let (flags, flag_rest) = self.is_seen[row].as_chunks::<8>();
-            for at in 0..means.len() {
-                for lane in 0..8 {
-                    Self::add(&mut lanes, lane, means[at][lane], seens[at][lane], flags[at][lane]);
-                }
+            for ((means, seens), flags) in means.iter().zip(seens).zip(flags) {
+                Self::add(&mut lanes, means, seens, flags);
             }
-            for lane in 0..mean_rest.len() {
-                Self::add(&mut lanes, lane, mean_rest[lane], seen_rest[lane], flag_rest[lane]);
+            if !mean_rest.is_empty() {
+                let (mut means, mut seens, mut flags) = ([0.0; 8], [0.0; 8], [0; 8]);
+                means[..mean_rest.len()].copy_from_slice(mean_rest);
+                seens[..seen_rest.len()].copy_from_slice(seen_rest);
+                flags[..flag_rest.len()].copy_from_slice(flag_rest);
+                Self::add(&mut lanes, &means, &seens, &flags);
             }
         }
         *self.lanes = lanes;

@@ -24,7 +24,7 @@ pub const MOST_BOXES: usize = 64;
 /// Parts of one object are no farther apart than this share of the smaller one, on each axis for itself: people who walk side by side are
 /// narrower than high. At least so many samples count as near.
 const NEAR: f64 = 0.25;
-const LEAST_NEAR: f64 = 2.0;
+pub const LEAST_NEAR: f64 = 2.0;
 
 /// A part of the frame that shows something else than the scene, in samples of the model.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -426,11 +426,61 @@ fn logarithm(value: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::regions::LEAST_NEAR;
 
     #[test]
     fn the_logarithm_is_that_of_the_standard_library() {
         for value in [1e-9, 0.3, 0.999, 1.0, 1.5, 2.0, 10.0, 1e12] {
             assert!((logarithm(value) - value.ln()).abs() < 1e-9, "{value}");
+        }
+    }
+
+    /// What holds for a still camera at 25 frames/s.
+    fn circumstances(now: u64) -> Circumstances {
+        Circumstances {
+            now,
+            elapsed: 0.04,
+            camera: Affine::IDENTITY,
+            is_settling: false,
+            least_change: 0.0,
+            area: 320.0 * 180.0,
+            least_size: (0.0, 0.0),
+            least_duration: Duration::from_millis(100),
+            hold: Duration::from_secs(1),
+            reach: 26.0,
+        }
+    }
+
+    /// Two boxes that meet, are one while they touch, stop for a few frames, and go on. Returns the ids where both are before they meet,
+    /// and in the end.
+    fn cross(speeds: [f64; 2], stop: i32) -> [[Option<u64>; 2]; 2] {
+        const MEETING: i32 = 60;
+        let at = |x: f64| Blob { x, y: 80.0, width: 12.0, height: 12.0, ..Blob::default() };
+        let (mut tracks, mut found) = (Tracks::default(), Vec::new());
+        for frame in 0..2 * MEETING + stop {
+            let walked = frame.min(MEETING).max(frame - stop) - MEETING;
+            let [a, b] = speeds.map(|speed| at(150.0 + speed * f64::from(walked)));
+            let is_one = a.gaps(&b).0 <= LEAST_NEAR;
+            let blobs = if is_one { vec![a.union(&b)] } else { vec![a, b] };
+            tracks.follow(&blobs, &circumstances(frame as u64 * 40_000_000), |_, _| (0.0, 0.0));
+            let id = |blob: Blob| {
+                let mut there = tracks.tracks.iter().filter(|track| track.is_open() && track.blob == blob);
+                there.next().map(|track| track.id)
+            };
+            if !is_one {
+                found.push([id(a), id(b)]);
+            }
+        }
+        [found[10], found[found.len() - 1]]
+    }
+
+    #[test]
+    fn regions_that_cross_keep_their_ids() {
+        for speeds in [[2.0, -2.0], [2.0, -1.0], [0.5, 2.5]] {
+            for stop in [0, 10, 20] {
+                let [before, after] = cross(speeds, stop);
+                assert_eq!((before, after), ([Some(1), Some(2)], [Some(1), Some(2)]), "{speeds:?} {stop}");
+            }
         }
     }
 }

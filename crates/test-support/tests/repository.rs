@@ -61,7 +61,6 @@ const LAYERS: [(&str, &[&[&str]]); 3] = [
             &["ghosts", "tracks"],
             &["shadows", "observation"],
             &["detector"],
-            &["following", "learning"],
         ],
     ),
 ];

@@ -1,8 +1,8 @@
 //! From the boxes of a frame to regions that are followed.
 
+use super::Detector;
 use crate::affine::Affine;
 use crate::camera::Field;
-use crate::detector::Detector;
 use crate::ghosts::{Pictures, join_strips, without_ghost};
 use crate::regions::Blob;
 use crate::shadows::is_light;
@@ -21,7 +21,7 @@ const LEAST_CHANGE: f32 = 0.5;
 
 impl Detector {
     /// Takes from the boxes what is light alone, or only in the model, and takes what is seen there as the scene.
-    pub(crate) fn forget_ghosts(&mut self) {
+    pub(super) fn forget_ghosts(&mut self) {
         let Self { finder, scene, evidence, seen, profile, .. } = self;
         let ((width, height), noise) = (self.small, self.noise.level);
         let pictures = Pictures { width, height, seen, expected: &evidence.expected, noise };
@@ -42,7 +42,7 @@ impl Detector {
     }
 
     /// Follows the regions to the boxes of this frame.
-    pub(crate) fn follow(&mut self, time: u64, moved: &Affine, field: Option<&Field<'_>>, is_settling: bool) {
+    pub(super) fn follow(&mut self, time: u64, moved: &Affine, field: Option<&Field<'_>>, is_settling: bool) {
         let to_frame = self.to_model.inverse().unwrap_or(Affine::IDENTITY);
         let area = (self.small.0 * self.small.1) as f64;
         let count = self.finder.blobs.len();

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
+use super::Detector;
 use crate::affine::Affine;
-use crate::detector::Detector;
 use crate::regions::STEP;
 use crate::scene::{Learning, MEMORY};
 use crate::tracks::Track;
@@ -23,7 +23,7 @@ const AROUND: f64 = 1.0;
 
 impl Detector {
     /// Learns the scene from this frame.
-    pub(crate) fn learn(&mut self, is_settling: bool, is_moving: bool) {
+    pub(super) fn learn(&mut self, is_settling: bool, is_moving: bool) {
         self.mark_objects();
         for track in &self.tracks.begun {
             let [x, y] = way(track, &self.to_model);

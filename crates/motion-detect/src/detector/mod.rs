@@ -1,5 +1,8 @@
 //! Frames in, regions out.
 
+mod following;
+mod learning;
+
 use motion_base::simd::Instructions;
 use motion_base::{FrameView, SetupError, memory};
 
@@ -20,38 +23,38 @@ use crate::tracks::Tracks;
 
 /// Finds what moves in the frames of a stream.
 pub struct Detector {
-    pub(crate) size: (usize, usize),
-    pub(crate) small: (usize, usize),
+    size: (usize, usize),
+    small: (usize, usize),
     /// Samples of the full frame on the side of a small one.
-    pub(crate) factor: f64,
-    pub(crate) settings: Settings,
+    factor: f64,
+    settings: Settings,
     instructions: Instructions,
     aligner: Aligner,
-    pub(crate) scene: Scene,
-    pub(crate) light: Light,
-    pub(crate) evidence: Evidence,
-    pub(crate) finder: RegionFinder,
-    pub(crate) tracks: Tracks,
+    scene: Scene,
+    light: Light,
+    evidence: Evidence,
+    finder: RegionFinder,
+    tracks: Tracks,
     /// The frame at the places of the model, and the frame before.
-    pub(crate) seen: Vec<f32>,
-    pub(crate) seen_before: Vec<f32>,
-    pub(crate) is_seen: Vec<u8>,
+    seen: Vec<f32>,
+    seen_before: Vec<f32>,
+    is_seen: Vec<u8>,
     /// Where motion does not count, of each cell.
     is_masked: Option<Vec<u8>>,
     /// Which 2 x 2 samples of the model show an object.
-    pub(crate) is_object: Vec<u8>,
+    is_object: Vec<u8>,
     texture: Vec<u32>,
     order: Vec<(i32, u32)>,
-    pub(crate) profile: Profile,
+    profile: Profile,
     /// Where a place of the frame is in the model.
-    pub(crate) to_model: Affine,
+    to_model: Affine,
     /// Frames since the camera last moved.
     still: u32,
-    pub(crate) noise: Noise,
+    noise: Noise,
     before: Option<u64>,
     /// Seconds since the frame before.
-    pub(crate) elapsed: f64,
-    pub(crate) changes: Changes,
+    elapsed: f64,
+    changes: Changes,
     observation: Observation,
 }
 
@@ -242,12 +245,12 @@ impl Detector {
     }
 
     /// When the light has settled if it changes at `time`.
-    pub(crate) fn settled(&self, time: u64) -> u64 {
+    fn settled(&self, time: u64) -> u64 {
         time.saturating_add(u64::try_from(self.settings.settle.as_nanos()).unwrap_or(u64::MAX))
     }
 
     /// Whether the camera has not moved for a while.
-    pub(crate) fn is_still(&self) -> bool {
+    fn is_still(&self) -> bool {
         self.still >= STILL
     }
 

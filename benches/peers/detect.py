@@ -67,6 +67,8 @@ QUICK = ("mog2", "knn", "average", "motioncells 32")
 TIMED = {"mog2, all lines": ("mog2", ""), "knn, all lines": ("knn", ""), "none": ("none", "")}
 # A scene is kept in a file for all detectors, if it is not larger.
 LARGEST_FILE = 4 << 30
+# What Linux allows everyone.
+LARGEST_PIPE = 1 << 20
 GREEN, YELLOW, RED = (0, 220, 0), (0, 220, 220), (0, 0, 230)
 
 
@@ -82,7 +84,8 @@ def started(command, size, source, **more):
             command = command.replace("{" + name + "}", str(value))
         words = shlex.split(command)
     try:
-        return subprocess.Popen(words, stdin=source, stdout=subprocess.PIPE, **more)
+        # A pipe that holds frames, so that a busy machine does not switch between the programs for parts of them.
+        return subprocess.Popen(words, stdin=source, stdout=subprocess.PIPE, pipesize=LARGEST_PIPE, **more)
     except OSError as error:
         raise PeersError(f"cannot start {words[0]}: {error.strerror}") from error
 

@@ -1,6 +1,6 @@
 // Overlapped motion compensation, quality=fast: the planes of made frames, from the vectors that interpolation.cl chooses.
 //
-// the oracle, interpolation/oracle.rs, defines it. The cells of prediction.cl are those between the centres of blocks here: each is predicted by
+// The oracle, interpolation/oracle.rs, defines it. The cells of prediction.cl are those between the centres of blocks here: each is predicted by
 // the vectors of the four blocks around it, whose windows overlap there.
 
 // Names in capitals that no kernel file defines are constants of motion-frames' `interpolation/rules.rs`, which says what they are.

@@ -1,6 +1,6 @@
 // Frames without noise: what is measured of blocks and of their predictions from other frames, and the means.
 //
-// the oracle, denoising/oracle.rs, defines them. Built once for luma (-D LUMA=1) and, if there is chroma, once for that: see prediction.cl. In the
+// The oracle, denoising/oracle.rs, defines them. Built once for luma (-D LUMA=1) and, if there is chroma, once for that: see prediction.cl. In the
 // order in which the host launches these kernels:
 //
 //   compare_frames   luma    for frames in memory of the device: whether one repeats the one before

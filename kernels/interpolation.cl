@@ -1,6 +1,6 @@
 // Made frames: the points of a frame, and the vectors of the blocks at a phase. compensation.cl makes the planes.
 //
-// the oracle, interpolation/oracle.rs, defines them. In the order in which the host launches these kernels:
+// The oracle, interpolation/oracle.rs, defines them. In the order in which the host launches these kernels:
 //
 //   make_points        for each frame that is loaded, as
 //   make_chroma        if there is chroma that is compared

@@ -1,6 +1,6 @@
 // The pyramid of a frame as hierarchical search reads it. Included after common.cl.
 //
-// the oracle hierarchical/mod.rs defines the search. A *slot* is the buffer of one frame on the device:
+// The oracle hierarchical/mod.rs defines the search. A *slot* is the buffer of one frame on the device:
 //
 //   the frame   in the layout of common.cl, and its three planes of half samples
 //   levels      of each level, finest first, four planes, then a word for each cell

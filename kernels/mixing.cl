@@ -1,6 +1,6 @@
 // Made frames with quality=balanced and quality=high: planes whose samples are the weighted mean of what all vectors around a block predict.
 //
-// the oracle, interpolation/oracle.rs, defines it, hypotheses.cl the layout of what weighting.cl has written. The cells of prediction.cl are
+// The oracle, interpolation/oracle.rs, defines it, hypotheses.cl the layout of what weighting.cl has written. The cells of prediction.cl are
 // blocks here.
 
 // Names in capitals that no kernel file defines are constants of motion-frames' `interpolation/rules.rs`, which says what they are.

@@ -1,6 +1,6 @@
 // The noise of a frame: how much there is where, and at which brightness, by how well the frames beside it predict its blocks.
 //
-// the oracle, denoising/oracle.rs, defines it, and the CPU's denoising/told.rs and denoising/map.rs say why; names are the same. In
+// The oracle, denoising/oracle.rs, defines it, and the CPU's denoising/told.rs and denoising/map.rs say why; names are the same. In
 // the order in which the host launches these kernels, after those of denoising.cl that measure and compare:
 //
 //   tell_luma      what each block that is asked tells in comparison with each frame beside

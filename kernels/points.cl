@@ -1,6 +1,6 @@
 // What the kernels that make frames share: the shapes of frames and planes, and luma between samples. Included after common.cl.
 //
-// the oracle, interpolation/oracle.rs, defines made frames. Built with -D DEPTH: the bits of a sample of the frames, and -D SHIFT: the bits
+// The oracle, interpolation/oracle.rs, defines made frames. Built with -D DEPTH: the bits of a sample of the frames, and -D SHIFT: the bits
 // below it in its two bytes, if it has more than eight.
 //
 // The *points* of a frame are four planes of its luma: plane HALF_X + HALF_Y * 2 has the samples at whole positions (0),

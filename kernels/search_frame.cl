@@ -1,7 +1,7 @@
 // The frame that is searched in place of a larger one: the eight bits of its luma that are searched, at half the size as often
 // as it takes.
 //
-// the oracle, interpolation/oracle.rs, defines it. The host launches:
+// The oracle, interpolation/oracle.rs, defines it. The host launches:
 //
 //   narrow_luma   for deep samples, and where nothing is halved
 //   halve_luma    for each halving

@@ -1,6 +1,6 @@
 // Made frames with quality=balanced and quality=high: how well the vectors around each block match. mixing.cl makes the planes.
 //
-// the oracle, interpolation/oracle.rs, defines it. -D HIGH=1: what frames before and after show counts, if `has_neighbours`. In the order in which the host launches these kernels, after choose_vectors of
+// The oracle, interpolation/oracle.rs, defines it. -D HIGH=1: what frames before and after show counts, if `has_neighbours`. In the order in which the host launches these kernels, after choose_vectors of
 // interpolation.cl:
 //
 //   compare_blocks   the difference of each block at both ends of its vector

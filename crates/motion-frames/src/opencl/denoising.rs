@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytemuck::{Pod, Zeroable};
 
 use super::groups::{GroupedKernel, PLANE_GROUP};
-use super::kernel_file::{self, KernelFile, points_of_item};
+use super::kernel_file::{self, KernelFile, is_cpu, points_of_item};
 use super::layout::{InterpolationLayout, PlanesShape};
 use crate::compensation::Sampling;
 use crate::denoising::{
@@ -15,7 +15,7 @@ use crate::denoising::{
 use crate::interpolation::{BLOCK, FrameFormat, block_of};
 use motion_base::SetupError;
 use motion_gpu::context::Context;
-use motion_gpu::device::{DeviceKind, OpenClDevice};
+use motion_gpu::device::OpenClDevice;
 use motion_gpu::launcher::{self, Arg, Buffer, Program, Queue};
 use motion_gpu::program;
 
@@ -185,7 +185,7 @@ impl DenoisingKernels {
             chroma: chroma.transpose()?,
             luma: layout.plane_shape(0, 1),
             sample_bytes: samples.bytes(),
-            on_cpu: device.kind == DeviceKind::Cpu,
+            on_cpu: is_cpu(device),
             points_of_item: points_of_item(device),
             blocks: buffer("the blocks of luma", blocks, size_of::<LumaBlock>())?,
             of_other_light: buffer("numbers", MOST_REFERENCES, size_of::<u32>())?,

@@ -20,13 +20,18 @@ const INCLUDED: [(&str, &str); 7] = [
 
 /// What they are built with on `device`, for such samples.
 pub(super) fn options(device: &OpenClDevice, samples: SampleFormat) -> String {
-    let on_cpu = u8::from(device.kind == DeviceKind::Cpu);
+    let on_cpu = u8::from(is_cpu(device));
     format!("-D DEPTH={} -D SHIFT={} -D ON_CPU={on_cpu}", samples.depth(), samples.shift())
 }
 
 /// Points of each plane that an item of `make_points` makes on `device`.
 pub(super) fn points_of_item(device: &OpenClDevice) -> usize {
-    if device.kind == DeviceKind::Cpu { 8 } else { 4 }
+    if is_cpu(device) { 8 } else { 4 }
+}
+
+/// Whether kernels are built with `ON_CPU`, which `points.cl` describes.
+pub(super) fn is_cpu(device: &OpenClDevice) -> bool {
+    device.kind == DeviceKind::Cpu
 }
 
 /// A file of kernels.

@@ -3,6 +3,8 @@
 //! The frame then differs from the model where the object is, and where it was. At the edges of the place where it was, the model has
 //! edges that the frame does not have.
 
+use std::ops::Range;
+
 use crate::regions::Blob;
 
 /// Samples before and behind the edge of a box in which its edge may be.
@@ -27,6 +29,16 @@ const LEAST_LENGTH: usize = 4 * NEAR;
 
 /// The ends of a box, of four, that are those of a ghost if all of it is one.
 const GHOST_ENDS: usize = 3;
+
+/// Where the edges are less clear, all sides of a box must have shown the same for so many seconds, in this share of their samples, up to so
+/// many samples inside it: noise changes some.
+const REST: f32 = 1.0;
+const AT_REST: f32 = 0.7;
+const SIDE: usize = 2;
+
+/// The differences across the sides may then be as much larger in the frame than in the model as chance makes them: by so many standard
+/// deviations of their sum, for a side on average.
+const BY_CHANCE: f32 = 0.5;
 
 /// The edges of both strips are about as strong: at least this share of each other.
 const ALIKE: f32 = 0.5;
@@ -82,8 +94,8 @@ impl Profile {
     fn measure(
         &mut self,
         pictures: &Pictures<'_>,
-        along: std::ops::Range<usize>,
-        across: std::ops::Range<usize>,
+        along: Range<usize>,
+        across: Range<usize>,
         (step, side): (usize, usize),
     ) {
         self.seen.clear();
@@ -102,7 +114,7 @@ impl Profile {
         }
     }
 
-    fn end(&self, range: std::ops::Range<usize>, samples: usize) -> End {
+    fn end(&self, range: Range<usize>, samples: usize) -> End {
         let most = |sums: &[f32]| sums[range.clone()].iter().fold(0.0f32, |most, &sum| most.max(sum));
         let (seen, expected) = (most(&self.seen), most(&self.expected));
         let least = LEAST_EDGE * samples as f32;
@@ -178,40 +190,44 @@ pub fn join_strips(blobs: &mut Vec<Blob>, pictures: &Pictures<'_>, profile: &mut
 }
 
 fn strip_way(blob: &Blob, is_upright: bool, pictures: &Pictures<'_>, profile: &mut Profile) -> i32 {
-    let (left, top) = (blob.x as usize, blob.y as usize);
-    let (right, bottom) = (left + blob.width as usize, top + blob.height as usize);
-    if left < NEAR + 1 || top < NEAR + 1 || right + NEAR >= pictures.width || bottom + NEAR >= pictures.height
-    {
-        return 0;
-    }
+    let Some((columns, rows)) = inner(blob, pictures) else { return 0 };
     if is_upright {
-        profile.measure(pictures, left - NEAR..right + NEAR, top..bottom, (1, pictures.width));
-        way(profile, bottom - top)
+        profile.measure(
+            pictures,
+            columns.start - NEAR..columns.end + NEAR,
+            rows.clone(),
+            (1, pictures.width),
+        );
+        way(profile, rows.len())
     } else {
-        profile.measure(pictures, top - NEAR..bottom + NEAR, left..right, (pictures.width, 1));
-        way(profile, right - left)
+        profile.measure(pictures, rows.start - NEAR..rows.end + NEAR, columns.clone(), (pictures.width, 1));
+        way(profile, columns.len())
     }
 }
 
-/// Takes from `blob` the part where something was and is no more. Returns whether that is all of it.
-pub fn without_ghost(blob: &mut Blob, pictures: &Pictures<'_>, profile: &mut Profile) -> bool {
+/// The columns and rows of a box, if it is not at the edge of the frame, where it has ends that nobody sees.
+fn inner(blob: &Blob, pictures: &Pictures<'_>) -> Option<(Range<usize>, Range<usize>)> {
     let (left, top) = (blob.x as usize, blob.y as usize);
     let (right, bottom) = (left + blob.width as usize, top + blob.height as usize);
-    let &Pictures { width, height, .. } = pictures;
-    // A box at the edge of the frame has ends that nobody sees.
-    if left < NEAR + 1 || top < NEAR + 1 || right + NEAR >= width || bottom + NEAR >= height {
+    let is_inside = left.min(top) > NEAR && right + NEAR < pictures.width && bottom + NEAR < pictures.height;
+    is_inside.then_some((left..right, top..bottom))
+}
+
+/// Takes from `blob` the part where something was and is no more. Returns whether that is all of it.
+pub fn without_ghost(blob: &mut Blob, pictures: &Pictures<'_>, stay: &[f32], profile: &mut Profile) -> bool {
+    let Some((columns, rows)) =
+        inner(blob, pictures).filter(|(columns, rows)| columns.len().min(rows.len()) >= SIDE)
+    else {
         return false;
-    }
-    if right < left + 2 || bottom < top + 2 {
-        return false;
-    }
-    profile.measure(pictures, left - NEAR..right + NEAR, top..bottom, (1, width));
-    let (from_left, from_right, across) = profile.trim(bottom - top);
-    profile.measure(pictures, top - NEAR..bottom + NEAR, left..right, (width, 1));
-    let (from_top, from_bottom, down) = profile.trim(right - left);
+    };
+    let width = pictures.width;
+    profile.measure(pictures, columns.start - NEAR..columns.end + NEAR, rows.clone(), (1, width));
+    let (from_left, from_right, across) = profile.trim(rows.len());
+    profile.measure(pictures, rows.start - NEAR..rows.end + NEAR, columns.clone(), (width, 1));
+    let (from_top, from_bottom, down) = profile.trim(columns.len());
     let ends = [across[0], across[1], down[0], down[1]];
     let count = |kind: End| ends.iter().filter(|&&end| end == kind).count();
-    if count(End::Ghost) >= GHOST_ENDS && count(End::Object) == 0 {
+    if count(End::Ghost) >= GHOST_ENDS && count(End::Object) == 0 || has_gone(columns, rows, pictures, stay) {
         return true;
     }
     blob.x += from_left as f64;
@@ -219,4 +235,39 @@ pub fn without_ghost(blob: &mut Blob, pictures: &Pictures<'_>, profile: &mut Pro
     blob.y += from_top as f64;
     blob.height -= (from_top + from_bottom) as f64;
     false
+}
+
+/// Whether all sides of a box are at rest, and the frame does not show an object there better than the model. `stay` tells for how many
+/// seconds each sample has shown the same.
+fn has_gone(columns: Range<usize>, rows: Range<usize>, pictures: &Pictures<'_>, stay: &[f32]) -> bool {
+    let width = pictures.width;
+    let rests = |columns: Range<usize>, rows: Range<usize>| {
+        let resting =
+            |y: usize| stay[y * width..][columns.clone()].iter().filter(|&&stay| stay >= REST).count();
+        let samples = columns.len() * rows.len();
+        rows.map(resting).sum::<usize>() as f32 >= AT_REST * samples as f32
+    };
+    let is_at_rest = rests(columns.start..columns.start + SIDE, rows.clone())
+        && rests(columns.end - SIDE..columns.end, rows.clone())
+        && rests(columns.clone(), rows.start..rows.start + SIDE)
+        && rests(columns.clone(), rows.end - SIDE..rows.end);
+    if !is_at_rest {
+        return false;
+    }
+    // The sum of the differences across a line of samples, in its standard deviations: the model's less the frame's.
+    let stronger_in_model = |first: usize, step: usize, side: usize, samples: usize| {
+        let (mut sum, mut squares) = (0.0f32, 1.0f32);
+        for at in (0..samples).map(|sample| first + sample * side) {
+            let change = |picture: &[f32]| (picture[at + step] - picture[at - step]).abs();
+            let gain = change(pictures.expected) - change(pictures.seen);
+            sum += gain;
+            squares += gain * gain;
+        }
+        sum / squares.sqrt()
+    };
+    let upright = |x: usize| stronger_in_model(rows.start * width + x, 1, width, rows.len());
+    let flat = |y: usize| stronger_in_model(y * width + columns.start, width, 1, columns.len());
+    let [left, right] = [columns.start, columns.end].map(|x| upright(x - 1) + upright(x));
+    let [top, bottom] = [rows.start, rows.end].map(|y| flat(y - 1) + flat(y));
+    (left + right + top + bottom) / 8.0 >= -BY_CHANCE
 }

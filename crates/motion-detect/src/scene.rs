@@ -25,7 +25,7 @@ pub struct Scene {
     /// What may take the place of the mean: what has been seen there instead.
     candidate: Vec<f32>,
     /// For how long it has been seen, in seconds.
-    stay: Vec<f32>,
+    pub stay: Vec<f32>,
     /// How much the mean differs around a sample.
     pub texture: Vec<f32>,
     scratch: Vec<f32>,

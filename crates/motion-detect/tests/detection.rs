@@ -127,6 +127,35 @@ fn small_things_that_travel_side_by_side_all_begin() {
     assert_eq!(begun, 6);
 }
 
+/// The edges of both places are lost in texture: that nothing changes there tells which one was left.
+#[test]
+fn nothing_is_left_of_what_stood_in_the_scene_from_the_start_and_goes() {
+    let texture = |x: f64, y: f64| 128.0 + 35.0 * (1.1 * x + (y / 5.0).sin()).sin() * (0.9 * y).cos();
+    let mut scene = Scene::new(2.0, Settings::default());
+    let side = 20.0;
+    let mut show = |left: f64| {
+        scene.show(move |x, y| {
+            let is_inside = (left..left + side).contains(&x) && (40.0..40.0 + side).contains(&y);
+            if is_inside { texture(y, x - left) + 10.0 } else { texture(x, y) }
+        })
+    };
+    for _ in 0..75 {
+        assert!(show(20.0)[0].is_empty());
+    }
+    let (mut seen, mut behind) = (0, Vec::new());
+    for frame in 1..=100 {
+        let left = 20.0 + f64::from(frame);
+        let [regions, ..] = show(left);
+        seen += usize::from(regions.iter().any(|region| overlap(region, left, 40.0, side) >= 0.3));
+        if regions.iter().any(|region| f64::from(region.x + region.width) <= left) {
+            behind.push(frame);
+        }
+    }
+    // Both are apart from frame 20 on. One second at rest and the hold of another one follow.
+    assert!(seen >= 90, "{seen}");
+    assert!(behind.iter().all(|&frame| frame <= 75), "{behind:?}");
+}
+
 #[test]
 fn what_is_open_at_the_end_ends() {
     let mut scene = Scene::new(2.0, Settings::default());

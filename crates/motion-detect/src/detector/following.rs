@@ -30,7 +30,7 @@ impl Detector {
         finder.blobs.retain(|blob| !is_light(blob, &model, self.light.global));
         join_strips(&mut finder.blobs, &pictures, profile);
         finder.blobs.retain_mut(|blob| {
-            let is_ghost = without_ghost(blob, &pictures, profile);
+            let is_ghost = without_ghost(blob, &pictures, &scene.stay, profile);
             if is_ghost {
                 let (left, top) = (blob.x as usize - 1, blob.y as usize - 1);
                 let columns = left..left + blob.width as usize + 2;

@@ -31,7 +31,7 @@ const STEERING: f64 = 0.35;
 const LEAST_ADVANCE: f64 = 0.25;
 
 /// Boxes of a frame that are there by chance, from which on there is rain or snow.
-const CLUTTERED: f64 = 1.5;
+const CLUTTERED: f64 = 2.0;
 
 /// Seconds in which the number of these boxes is averaged, the most of one frame, the share of one box in their mean area, and the least
 /// number: nothing is impossible.
@@ -40,9 +40,9 @@ const MOST_OF_CLUTTER: f64 = 0.1;
 const SHARE_OF_AREA: f64 = 0.02;
 const LEAST_CLUTTER: f64 = 0.02;
 
-/// Among these something begins at once only if it is so many times as large as they are on average, and more with the root of their number:
-/// the more there are, the larger is the largest of them.
-const LARGER: f64 = 3.5;
+/// Among these something begins at once only if it is so many times as large as all of them together: the more there are, the larger is the
+/// largest of them.
+const LARGER: f64 = 1.5;
 
 /// What is smaller needs time: what has travelled for so long, in ns, is no chance, if its share of the frame is more than that of flakes of
 /// snow. Such things are not counted among the others either, as people among people would wait for each other.
@@ -296,8 +296,7 @@ impl Tracks {
 
     /// The area that a region must exceed to begin at once.
     fn least_area(&self) -> f64 {
-        let excess = self.clutter / CLUTTERED;
-        if excess > 1.0 { LARGER * excess.sqrt() * self.clutter_area } else { 0.0 }
+        if self.clutter > CLUTTERED { LARGER * self.clutter * self.clutter_area } else { 0.0 }
     }
 
     fn begin_and_end(&mut self, now: &Circumstances) {

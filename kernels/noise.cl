@@ -16,8 +16,8 @@
 //   told          for each frame beside the noise that the blocks tell that are asked; another part for chroma
 //   frames_told   for each frame beside what it tells of the frame; the same for chroma behind them
 //   areas_told    for each frame beside, and each area, the noise of its shades and of all
-//   state         the noise of areas after a frame: the part of the blocks that is lost in the frame before and in the one after,
-//                 then for luma and for chroma, for each area, the noise of its shades and of all
+//   state         the noise of areas after a frame: the part of the blocks that is lost in the frame after it, then for luma and
+//                 for chroma, for each area, the noise of its shades and of all
 //   own           for each area the noise of the shades that have another than the frame
 
 // Names in capitals that no kernel file defines are constants of motion-frames' `denoising/limits.rs`, which says what they are.
@@ -109,9 +109,8 @@ __kernel void tell_areas(FrameShape f, AskedBlocks a, int is_chroma, __global co
         for (int which = 0; which < 2; ++which) {
             const int shade = which ? ALL : area.shade[i];
             const ulong noise = area.noise[shade];
-            const ulong most = samples <= 48 ? noise * 3 / 2 : noise * 4 / 3;
             const ulong little = noise_of_shade(of_frame, shade) * trust / TRUST / LITTLE;
-            if (area.told[i] > max(most, little))
+            if (area.told[i] > max(noise * 4 / 3, little))
                 atomic_inc(&area.unlike[shade]);
         }
     }
@@ -162,25 +161,18 @@ __kernel void follow_areas(AskedBlocks a, int is_chroma, __global const FrameTol
     const int area = (int)get_global_id(0), areas = areas_of(a);
     if (area >= areas)
         return;
-    const ulong lost_before = a.is_first ? 0 : before[0], lost_after = a.is_first ? 0 : before[1];
-    const ulong lost = a.previous >= 0 ? frames_told[a.previous].lost : lost_after;
-    const bool is_forgotten = a.is_first || lost > max((ulong)LOST_OF_SCENE, MORE_LOST * lost_before);
-    if (area == 0) {
-        after[0] = lost;
-        after[1] = a.next >= 0 ? frames_told[a.next].lost : 0;
-    }
+    const bool is_forgotten =
+        a.is_first || (a.previous >= 0 ? frames_told[a.previous].lost : before[0]) > LOST_OF_SCENE;
+    if (area == 0)
+        after[0] = a.next >= 0 ? frames_told[a.next].lost : 0;
     ulong of_frame[SHADES_AND_ALL], of_area[SHADES_AND_ALL];
     frame_noise(a, frames_told + is_chroma * BESIDE, of_frame);
-    const int first = 2 + (is_chroma * areas + area) * SHADES_AND_ALL;
+    const int first = 1 + (is_chroma * areas + area) * SHADES_AND_ALL;
     for (int shade = 0; shade <= ALL; ++shade) {
-        ulong told = NONE, noise = is_forgotten ? NONE : before[first + shade];
+        ulong told = NONE;
         for (int i = 0; i < a.references; ++i)
             told = min(told, areas_told[(i * areas + area) * SHADES_AND_ALL + shade]);
-        if (told != NONE) {
-            noise = or_else(noise, told);
-            noise = noise + sub_sat(told, noise) / RISE - sub_sat(noise, told) / FALL;
-        }
-        of_area[shade] = after[first + shade] = noise;
+        of_area[shade] = after[first + shade] = or_else(told, is_forgotten ? NONE : before[first + shade]);
     }
     for (int shade = 0; shade < SHADES; ++shade) {
         const ulong noise = or_else(of_area[shade], of_area[ALL]), all = noise_of_shade(of_frame, shade);
@@ -231,10 +223,10 @@ static inline bool is_clean_frame(AskedBlocks a, __global const FrameTold *frame
     return is_clean;
 }
 
-// Whether flat blocks of this shade are those of bars.
-static inline bool are_bars(AskedBlocks a, __global const FrameTold *frames_told, int shade)
+// Whether flat blocks are those of bars.
+static inline bool are_bars(AskedBlocks a, __global const FrameTold *frames_told)
 {
-    bool are_bars = shade == 0 || is_clean_frame(a, frames_told);
+    bool are_bars = false;
     for (int i = 0; i < a.references; ++i)
         are_bars = are_bars || frames_told[i].has_bars;
     return are_bars;
@@ -270,7 +262,7 @@ __kernel void luma_noise(FrameShape f, AskedBlocks a, __global const LumaBlock *
     if (is_clean_frame(a, frames_told) && is_coding(known, 0))
         known = 0;
     // A block of a bar has none: between samples the picture beside it would be mixed into it.
-    const bool is_bar = block.variation == 0 && are_bars(a, frames_told, shade);
+    const bool is_bar = block.variation == 0 && are_bars(a, frames_told);
     noise[number].luma = is_bar ? 0 : worthwhile(with_clipping(known, block));
     noise[number].chroma = 0;
 }
@@ -289,7 +281,7 @@ __kernel void chroma_noise(FrameShape f, AskedBlocks a, __global const LumaBlock
     if (is_clean_frame(a, frames_told) && is_coding(noise[number].luma, known))
         known = 0;
     const bool are_flat = block.variation == 0 && chroma_blocks[number].variation == 0;
-    noise[number].chroma = are_flat && are_bars(a, frames_told, shade) ? 0 : worthwhile(known);
+    noise[number].chroma = are_flat && are_bars(a, frames_told) ? 0 : worthwhile(known);
 }
 
 // The noise of the blocks of a frame whose noise is known. Flat blocks have none.

@@ -78,20 +78,14 @@ pub(super) const TRUST: u64 = 256;
 /// Differences tell no noise where the search has lost more than this part of the blocks.
 pub(super) const LOST: usize = 4;
 
-/// The previous frame shows another scene if more than this part of all blocks are lost in it, in 256ths, and more than
-/// as many times those that were lost from frame to frame before.
+/// The previous frame shows another scene if more than this part of all blocks are lost in it, in 256ths.
 pub(super) const LOST_OF_SCENE: usize = 128;
-pub(super) const MORE_LOST: usize = 2;
 
 /// A frame of which more than this part of the blocks repeats the other frame is clean.
 pub(super) const REPEATS: usize = 4;
 
 /// A frame of which at least this part of the blocks is flat and repeats the other frame has bars.
 pub(super) const BARS: usize = 32;
-
-/// Of what is above the known noise of an area this part is added with each frame, of what is below this part subtracted.
-pub(super) const RISE: u64 = 4;
-pub(super) const FALL: u64 = 8;
 
 /// An area has its own noise if that is more than as many times the noise of the frame, or less than the noise of the frame
 /// divided by [`LITTLE`].

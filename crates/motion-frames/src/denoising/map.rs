@@ -5,9 +5,7 @@ use rayon::prelude::*;
 
 use super::areas::Areas;
 use super::errors::{Errors, ReferenceErrors};
-use super::limits::{
-    ALL, FALL, LITTLE, LOST_OF_SCENE, MORE_LOST, MORE_NOISE, RISE, SHADES, ShadeNoise, TRUST,
-};
+use super::limits::{ALL, LITTLE, LOST_OF_SCENE, MORE_NOISE, SHADES, ShadeNoise, TRUST};
 use super::noise::{
     ChromaBlock, ChromaError, LowerQuartile, LumaBlock, LumaError, least_noise, with_clipping, worthwhile,
 };
@@ -104,8 +102,8 @@ pub struct NoiseMap {
     areas: Areas,
     luma: Followed,
     chroma: Followed,
-    /// The part of the blocks that were lost between the last frame and that before it, and that after it.
-    lost: [usize; 2],
+    /// The part of the blocks that were lost between the last frame and that after it, in 256ths.
+    lost: usize,
     /// The noise of the last frame.
     blocks: Vec<BlockNoise>,
 }
@@ -121,7 +119,7 @@ impl NoiseMap {
         let areas = Areas::of_frame(size);
         let [luma, chroma] = [Followed::new(areas)?, Followed::new(areas)?];
         let blocks = memory::values("the noise of blocks", areas.blocks.0 * areas.blocks.1)?;
-        Ok(Self { depth, level: NoiseLevel::MEASURED, areas, luma, chroma, lost: [0; 2], blocks })
+        Ok(Self { depth, level: NoiseLevel::MEASURED, areas, luma, chroma, lost: 0, blocks })
     }
 
     /// Sets whether the noise of the frames from now on is measured, or known.
@@ -147,7 +145,7 @@ impl NoiseMap {
     pub(crate) fn restart(&mut self) {
         self.luma.restart();
         self.chroma.restart();
-        self.lost = [0; 2];
+        self.lost = 0;
     }
 
     /// Whether the last frame has none.
@@ -217,14 +215,12 @@ impl NoiseMap {
             let found = evidence.iter().zip(&*told).find(|(evidence, _)| evidence.is_previous == is_previous);
             found.map(|(_, told)| told.lost)
         };
-        let lost = lost_in(true).unwrap_or(self.lost[1]);
-        let lost_later = lost_in(false).unwrap_or(0);
-        if lost > LOST_OF_SCENE.max(MORE_LOST * self.lost[0]) {
+        if lost_in(true).unwrap_or(self.lost) > LOST_OF_SCENE {
             self.restart();
         }
-        self.lost = [lost, lost_later];
+        self.lost = lost_in(false).unwrap_or(0);
         let is_clean = told.iter().any(|told| told.is_clean);
-        let has_bars = is_clean || told.iter().any(|told| told.has_bars);
+        let has_bars = told.iter().any(|told| told.has_bars);
         self.luma.follow(areas, told);
         let Self { luma: of_luma, chroma: of_chroma, blocks, .. } = self;
         of_luma.each(areas, blocks, |followed, noise| {
@@ -233,7 +229,7 @@ impl NoiseMap {
             let known = followed.noise(shade, || ToldOfBlock::new(told, followed.block, of_block.white()));
             let known = if is_clean && is_coding([known, 0], depth) { 0 } else { known };
             // A block of a bar has none: between samples the picture beside it would be mixed into it.
-            let is_bar = (shade == 0 || has_bars) && of_block.variation == 0;
+            let is_bar = has_bars && of_block.variation == 0;
             noise.luma = if is_bar { 0 } else { worthwhile(with_clipping(known, of_block, depth)) };
         });
         if chroma.is_empty() {
@@ -260,7 +256,7 @@ impl NoiseMap {
             let known = if is_clean && is_coding([noise.luma, known], depth) { 0 } else { known };
             let (luma, chroma) = (&luma[followed.block], &chroma[followed.block]);
             let are_flat = luma.variation == 0 && chroma.variation == 0;
-            noise.chroma = if (shade == 0 || has_bars) && are_flat { 0 } else { worthwhile(known) };
+            noise.chroma = if has_bars && are_flat { 0 } else { worthwhile(known) };
         });
     }
 }
@@ -270,7 +266,7 @@ impl NoiseMap {
 #[derive(Default)]
 pub(crate) struct NoiseHistory {
     areas: [Vec<ShadeNoise>; 2],
-    lost: [usize; 2],
+    lost: usize,
 }
 
 #[cfg(feature = "opencl")]
@@ -284,10 +280,10 @@ impl NoiseMap {
     /// `kernels/noise.cl` writes it; `None` if the noise is known.
     pub(crate) fn set_measured(&mut self, blocks: &[BlockNoise], state: Option<&[u64]>) {
         self.blocks.copy_from_slice(blocks);
-        let Some((lost, of_areas)) = state.and_then(<[u64]>::split_first_chunk::<2>) else {
+        let Some((lost, of_areas)) = state.and_then(<[u64]>::split_first) else {
             return self.restart();
         };
-        self.lost = lost.map(|lost| lost as usize);
+        self.lost = *lost as usize;
         let areas = self.luma.areas.iter_mut().chain(&mut self.chroma.areas);
         for (area, found) in areas.zip(of_areas.as_chunks::<{ SHADES + 1 }>().0) {
             *area = found.map(|noise| (noise != u64::MAX).then_some(noise));
@@ -339,7 +335,7 @@ impl Followed {
         }
         for (area, shades) in self.areas.iter_mut().enumerate() {
             let least = |shade: usize| told.iter().filter_map(|told| told.areas[area][shade]).min();
-            follow(shades, std::array::from_fn(least));
+            *shades = std::array::from_fn(|shade| least(shade).or(shades[shade]));
         }
         for area in 0..self.areas.len() {
             for shade in 0..SHADES {
@@ -411,16 +407,6 @@ impl FollowedBlock<'_> {
                 others.filter(|noise| *noise > 2 * known && told.may_have(*noise)).max().unwrap_or(known)
             }
             _ => known,
-        }
-    }
-}
-
-/// Follows what is told of each shade.
-fn follow(shades: &mut ShadeNoise, told: ShadeNoise) {
-    for (noise, told) in shades.iter_mut().zip(told) {
-        if let Some(told) = told {
-            let known = noise.unwrap_or(told);
-            *noise = Some(known + told.saturating_sub(known) / RISE - known.saturating_sub(told) / FALL);
         }
     }
 }

@@ -280,12 +280,12 @@ pub(super) fn are_of_one_kind(told: &mut [u64]) -> bool {
     half <= 2 * *told.select_nth_unstable(quarter).1
 }
 
-/// Whether blocks of which each has so many independent `samples` tell `noise`: white noise is alike in all of them, motion
-/// and coding are not. What is less than `little` is alike, too.
-pub(super) fn are_alike(told: &[u64], noise: u64, samples: u64, little: u64) -> bool {
+/// Whether blocks tell `noise`: white noise is alike in all of them, motion and coding are not. What is less than `little` is
+/// alike, too.
+pub(super) fn are_alike(told: &[u64], noise: u64, little: u64) -> bool {
     // One of twenty blocks with white noise tells more.
-    let most = if samples <= 48 { noise * 3 / 2 } else { noise * 4 / 3 };
-    let unlike = told.iter().filter(|told| **told > most.max(little)).count();
+    let most = little.max(noise * 4 / 3);
+    let unlike = told.iter().filter(|told| **told > most).count();
     8 * unlike <= told.len()
 }
 

@@ -53,36 +53,33 @@
 //!    except in the darkest and the brightest shade, in which bars are. Coding makes areas of such frames seem noisy:
 //!    noise of luma below half a level² of eight bits counts as none there, and so does noise of chroma below two where
 //!    luma has less than half a level².
-//! 8. **Bars.** A flat block has no noise, nor has its chroma if that is flat too, in the darkest shade, in clean
-//!    frames, and in frames of which at least 1/32 of the blocks are flat and repeat one of the two frames. Its
-//!    neighbours move, and between samples a noisy picture would be mixed into the bar beside it, by 0.2 to 1.6 levels
-//!    on the mean of the bars. Were all flat blocks taken so, *foreman* would lose 0.4 % of its gain: on the mean 2.1 %
-//!    of its blocks are flat and repeat the frame before at the same place, at most 3.09 % (first 40 frames).
+//! 8. **Bars.** A flat block has no noise, nor has its chroma if that is flat too, in frames of which at least 1/32 of
+//!    the blocks are flat and repeat one of the two frames. Its neighbours move, and between samples a noisy picture
+//!    would be mixed into the bar beside it, by 0.2 to 1.6 levels on the mean of the bars. Were all flat blocks taken
+//!    so, *foreman* would lose 0.4 % of its gain: on the mean 2.1 % of its blocks are flat and repeat the frame before
+//!    at the same place, at most 3.09 % (first 40 frames).
 //!
 //! ### Areas
 //!
 //! On an axis with `C` blocks there are `n = max(1, floor(C / 8))` areas; block `c` belongs to area `floor(c n / C)`.
 //!
 //! Clean parts of a frame hide the noise of the others: a slide beside a camera, a split screen, a still that an
-//! encoder repeats. An area, or a shade of brightness in it, therefore has an estimate of its own if at least 16 of its
-//! blocks differ from the other frame and agree as white noise does: at most one of eight has more than the larger of
-//! 4/3 of the area's noise (3/2 with 32 samples) and 1/16 of the frame's. Coding, and texture whose motion is not
-//! found, do not agree in this way. An area in which more than a quarter of the blocks with an estimate above 0 is not
-//! found, by the noise of the area, has no estimate. Of the previous and the next frame the smaller estimate counts.
+//! encoder repeats. An area, or a shade of brightness in it, therefore has an estimate of its own if at least 16 of
+//! its blocks differ from the other frame and agree as white noise does: at most one of eight has more than the larger
+//! of 4/3 of the area's noise and 1/16 of the frame's. Coding, and texture whose motion is not found, do not agree in
+//! this way. An area in which more than a quarter of the blocks with an estimate above 0 is not found, by the noise of
+//! the area, has no estimate. Of the previous and the next frame the smaller estimate counts.
 //!
-//! The noise of an area follows the estimates: with each frame it rises by a quarter of the difference to a larger one,
-//! falls by an eighth of the difference to a smaller one, and without an estimate it stays. Everything starts anew at a
-//! scene cut, where more than half of the blocks are not found in the previous frame, and more than twice as many as
-//! between that frame and the one before it. With `past=0` the share counts that was not found between the previous
-//! frame and this one when the previous frame was denoised.
+//! Without an estimate an area keeps the noise of the frame before. Everything starts anew at a scene cut, where more
+//! than half of the blocks are not found in the previous frame. With `past=0` the share counts that was not found
+//! between the previous frame and this one when the previous frame was denoised.
 //!
 //! The noise of an area is used in place of the frame's if it is less than 1/16 or more than four times that. Between
-//! these limits the frame's is used, because encoders lost where areas had a little more noise than the frame. The
-//! noise of the frame does not follow slowly, because encoders lost with that too. At the edge of an area with much
-//! more noise, a block whose estimate is above the noise of its own area takes that of a neighbouring area instead.
-//! Neighbours with more than twice the noise of the block's own area count; the largest of them is taken, limited to
-//! twice the block's estimate and, for luma, to twice the part of its variance that is in the differences of
-//! neighbouring samples.
+//! these limits the frame's is used, because encoders lost where areas had a little more noise than the frame. At the
+//! edge of an area with much more noise, a block whose estimate is above the noise of its own area takes that of a
+//! neighbouring area instead. Neighbours with more than twice the noise of the block's own area count; the largest of
+//! them is taken, limited to twice the block's estimate and, for luma, to twice the part of its variance that is in
+//! the differences of neighbouring samples.
 //!
 //! A prediction that equals the block, or an earlier prediction of it, tells nothing new: its weight is 0. Two
 //! predictions of luma count as equal if they have the same `D`, `V`, `g` and difference of the means, rounded to

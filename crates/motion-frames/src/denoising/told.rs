@@ -325,6 +325,6 @@ impl Told {
         }
         let noise = noise_of(told, LowerQuartile::of_white(samples))?;
         let of_frame = self.frame[shade].or(self.frame[ALL]).unwrap_or(0) * self.trust / TRUST;
-        are_alike(told, noise, samples, of_frame / LITTLE).then_some(noise)
+        are_alike(told, noise, of_frame / LITTLE).then_some(noise)
     }
 }

@@ -111,7 +111,7 @@ impl NoiseKernels {
         let (count, of_all) = (areas.0 * areas.1, SHADES + 1);
         let buffer = |what, count: usize, bytes: usize| device.buffer(context, what, count * bytes);
         let numbers = |what, count: usize| buffer(what, count, size_of::<u64>());
-        let state = 2 + 2 * count * of_all;
+        let state = 1 + 2 * count * of_all;
         let chroma_samples = format.samplings.get(1).map_or(0, |&sampling| {
             let (side, (width, height)) = (block_of(sampling), format.plane_size(1));
             side.0.min(width) * side.1.min(height) * (format.samplings.len() - 1)

@@ -323,8 +323,7 @@ fn of_areas(
                 continue;
             }
             let noise = 256 * part(&told[shade], 1, 4) / white_quartile(samples);
-            let alike = if samples <= 48 { 3 * noise / 2 } else { 4 * noise / 3 };
-            let most = alike.max(of_frame(shade) / LITTLE);
+            let most = (4 * noise / 3).max(of_frame(shade) / LITTLE);
             let more = told[shade].iter().filter(|noise| **noise > most).count();
             if 8 * more <= told[shade].len() {
                 shades[shade] = Some(noise);

@@ -1,9 +1,7 @@
 //! The noise of a stream: that of each frame, and that of areas, which follows from frame to frame.
 
 use super::super::BlockNoise;
-use super::super::limits::{
-    ALL, FALL, LEAST, LITTLE, LOST_OF_SCENE, MORE_LOST, MORE_NOISE, RISE, SHADES, ShadeNoise, TRUST,
-};
+use super::super::limits::{ALL, LEAST, LITTLE, LOST_OF_SCENE, MORE_NOISE, SHADES, ShadeNoise, TRUST};
 use super::super::rules::{BLOCK, NoiseLevel, SAMPLES};
 use super::blocks::{Blocks, DefinedChromaBlock, DefinedLumaBlock};
 use super::comparison::{Comparison, DefinedAreas, of_shade};
@@ -19,8 +17,8 @@ pub struct StreamNoise {
     /// The noise of the areas of luma, and of chroma.
     luma: Vec<ShadeNoise>,
     chroma: Vec<ShadeNoise>,
-    /// The parts of the blocks that were not found between the last frame and the one before it, and the one after it.
-    lost: [u64; 2],
+    /// The part of the blocks that were not found between the last frame and the one after it, in 256ths.
+    lost: u64,
     blocks: Vec<BlockNoise>,
 }
 
@@ -39,7 +37,7 @@ impl StreamNoise {
         let none = vec![[None; SHADES + 1]; areas.count()];
         let blocks = vec![BlockNoise::default(); columns * rows];
         let level = NoiseLevel::MEASURED;
-        Self { depth, level, areas, luma: none.clone(), chroma: none, lost: [0; 2], blocks }
+        Self { depth, level, areas, luma: none.clone(), chroma: none, lost: 0, blocks }
     }
 
     /// Sets whether the noise of the frames from now on is measured, or known.
@@ -51,7 +49,7 @@ impl StreamNoise {
     pub fn restart(&mut self) {
         self.luma.fill([None; SHADES + 1]);
         self.chroma.fill([None; SHADES + 1]);
-        self.lost = [0; 2];
+        self.lost = 0;
     }
 
     /// The noise of the blocks of the last frame, row by row.
@@ -79,7 +77,7 @@ impl StreamNoise {
         }
         self.follow_scene(&beside, &told);
         let is_clean = told.iter().any(|told| told.is_clean);
-        let are_bars_flat = is_clean || told.iter().any(|told| told.has_bars);
+        let has_bars = told.iter().any(|told| told.has_bars);
         let noise = follow(self.areas, &mut self.luma, &told);
         for (block, of_block) in luma.iter().enumerate() {
             let mut known = noise.of_block(self.areas, block, of_block.shade, &told, Some(of_block.white));
@@ -87,7 +85,7 @@ impl StreamNoise {
             if is_clean && 2 * known < square_of_one(self.depth) {
                 known = 0;
             }
-            let is_bar = of_block.is_flat() && (of_block.shade == 0 || are_bars_flat);
+            let is_bar = has_bars && of_block.is_flat();
             self.blocks[block].luma =
                 if is_bar { 0 } else { worthwhile(cut_off(known, of_block, self.depth)) };
         }
@@ -113,8 +111,7 @@ impl StreamNoise {
                 known = 0;
             }
             let is_flat = of_block.is_flat() && chroma[block].variation == 0;
-            let is_bar = is_flat && (of_block.shade == 0 || are_bars_flat);
-            self.blocks[block].chroma = if is_bar { 0 } else { worthwhile(known) };
+            self.blocks[block].chroma = if has_bars && is_flat { 0 } else { worthwhile(known) };
         }
     }
 
@@ -133,19 +130,17 @@ impl StreamNoise {
         }
     }
 
-    /// Starts anew at a scene cut: where most blocks are not found in the previous frame, and many more than between the frame
-    /// before and its previous one. Without a previous frame what the frame before has told of its next one counts.
+    /// Starts anew at a scene cut: where most blocks are not found in the previous frame. Without a previous frame what the frame
+    /// before has told of its next one counts.
     fn follow_scene(&mut self, beside: &[&Prediction], told: &[Comparison]) {
-        let mut lost = [self.lost[1], 0];
-        for (place, is_previous) in [true, false].into_iter().enumerate() {
-            if let Some(at) = beside.iter().position(|other| (other.offset < 0) == is_previous) {
-                lost[place] = told[at].lost;
-            }
-        }
-        if lost[0] > LOST_OF_SCENE as u64 && lost[0] > MORE_LOST as u64 * self.lost[0] {
+        let lost_in = |is_previous: bool| {
+            let at = beside.iter().position(|other| (other.offset < 0) == is_previous)?;
+            Some(told[at].lost)
+        };
+        if lost_in(true).unwrap_or(self.lost) > LOST_OF_SCENE as u64 {
             self.restart();
         }
-        self.lost = lost;
+        self.lost = lost_in(false).unwrap_or(0);
     }
 }
 
@@ -166,11 +161,8 @@ fn follow(areas: DefinedAreas, of_areas: &mut [ShadeNoise], told: &[Comparison])
     for area in 0..areas.count() {
         for (shade, followed) in of_areas[area].iter_mut().enumerate() {
             let least = told.iter().filter_map(|told| told.areas[area][shade]).min();
-            *followed = match (*followed, least) {
-                (Some(known), Some(told)) if told > known => Some(known + (told - known) / RISE),
-                (Some(known), Some(told)) => Some(known - (known - told) / FALL),
-                (known, told) => known.or(told),
-            };
+            // Without an estimate it stays.
+            *followed = least.or(*followed);
         }
         for shade in 0..SHADES {
             let of_frame = of_shade(&frame, shade);

@@ -78,7 +78,8 @@ fn coarse_noise_is_taken_out_where_there_is_no_texture() {
     let flat = |_: Place, _: f64| 100.0;
     let scenes: [(&str, Level<'_>); 3] = [("slope", &slope), ("dark", &dark), ("flat", &flat)];
     for (name, clean) in scenes {
-        for (blur, deviation, most) in [(0.9, 5.0, 0.57), (1.0, 7.0, 0.6), (1.5, 4.0, 0.66), (2.0, 3.0, 0.85)]
+        for (blur, deviation, most) in
+            [(0.9, 5.0, 0.39), (1.0, 7.0, 0.41), (1.5, 4.0, 0.54), (2.0, 3.0, 0.72)]
         {
             let clean = |place: Place, time: f64| if place.plane == 0 { clean(place, time) } else { 128.0 };
             for (number, shown) in show_blurred(5, blur, clean, |_| deviation).iter().enumerate() {

@@ -115,6 +115,25 @@ fn clean_motion_beside_noise_is_left_alone() {
 }
 
 #[test]
+fn noise_is_not_found_in_clean_motion_beside_it() {
+    // More of the frame has noise, or less than half of it.
+    for from in [64, 192] {
+        let noisy: Part = (from..320, 0..192);
+        // Between samples predictions have errors of half a level.
+        let clean = |place: Place, time: f64| {
+            let speed = if is_in(&noisy, place) { 0.6 } else { 1.2 };
+            if place.plane == 0 { 110.0 + texture(place.x + speed * time, place.y) } else { 128.0 }
+        };
+        for deviation in [5.0, 15.0] {
+            for (number, shown) in show(5, clean, noise_in(noisy.clone(), deviation)).iter().enumerate() {
+                let found = shown.found(&(8..from - 16, 0..192));
+                assert!(found < 0.6, "{deviation} from {from} on, frame {number}: {found}");
+            }
+        }
+    }
+}
+
+#[test]
 fn clean_animation_is_left_alone() {
     let sky: Part = (0..320, 0..96);
     let clean = |place: Place, time: f64| match (is_in(&sky, place), place.plane) {

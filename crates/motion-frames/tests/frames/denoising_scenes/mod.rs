@@ -2,6 +2,7 @@
 
 mod coarse;
 mod colour;
+mod edits;
 mod found;
 mod small;
 

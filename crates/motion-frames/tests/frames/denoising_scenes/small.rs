@@ -3,7 +3,7 @@
 use super::*;
 
 /// A number for each place and time that seems random.
-fn hashed(x: usize, y: usize, time: usize) -> u64 {
+pub(super) fn hashed(x: usize, y: usize, time: usize) -> u64 {
     let mut hash = (x as u64) << 40 | (y as u64) << 20 | time as u64;
     for factor in [0xff51_afd7_ed55_8ccd, 0xc4ce_b9fe_1a85_ec53] {
         hash = (hash ^ hash >> 33).wrapping_mul(factor);

@@ -80,6 +80,11 @@ enum End {
     Unknown,
 }
 
+/// How much a picture changes at a sample, between those `step` before and behind it.
+fn change(picture: &[f32], at: usize, step: usize) -> f32 {
+    (picture[at + step] - picture[at - step]).abs()
+}
+
 impl Profile {
     /// For pictures whose longer side has so many samples.
     pub fn new(longest: usize) -> Self {
@@ -89,25 +94,24 @@ impl Profile {
         }
     }
 
-    /// Measures the edges between `from` and `to` on one axis, in the rows or columns `across`. `step` and `side` are the distances of
-    /// samples along both axes.
+    /// Measures the edges on one axis, from [`NEAR`] places before the range `along` to as many behind it, in the rows or columns `across`.
+    /// `step` and `side` are the distances of samples along both axes.
     fn measure(
         &mut self,
         pictures: &Pictures<'_>,
-        along: Range<usize>,
-        across: Range<usize>,
+        along: &Range<usize>,
+        across: &Range<usize>,
         (step, side): (usize, usize),
     ) {
         self.seen.clear();
         self.expected.clear();
         let floor = NOISE * pictures.noise;
-        for at in along {
+        for at in along.start - NEAR..along.end + NEAR {
             let (mut seen, mut expected) = (0.0f32, 0.0f32);
             for other in across.clone() {
                 let index = at * step + other * side;
-                let change = |picture: &[f32]| (picture[index + step] - picture[index - step]).abs();
-                seen += (change(pictures.seen) - floor).max(0.0);
-                expected += (change(pictures.expected) - SHARE_IN_MODEL * floor).max(0.0);
+                seen += (change(pictures.seen, index, step) - floor).max(0.0);
+                expected += (change(pictures.expected, index, step) - SHARE_IN_MODEL * floor).max(0.0);
             }
             self.seen.push(seen);
             self.expected.push(expected);
@@ -192,15 +196,10 @@ pub fn join_strips(blobs: &mut Vec<Blob>, pictures: &Pictures<'_>, profile: &mut
 fn strip_way(blob: &Blob, is_upright: bool, pictures: &Pictures<'_>, profile: &mut Profile) -> i32 {
     let Some((columns, rows)) = inner(blob, pictures) else { return 0 };
     if is_upright {
-        profile.measure(
-            pictures,
-            columns.start - NEAR..columns.end + NEAR,
-            rows.clone(),
-            (1, pictures.width),
-        );
+        profile.measure(pictures, &columns, &rows, (1, pictures.width));
         way(profile, rows.len())
     } else {
-        profile.measure(pictures, rows.start - NEAR..rows.end + NEAR, columns.clone(), (pictures.width, 1));
+        profile.measure(pictures, &rows, &columns, (pictures.width, 1));
         way(profile, columns.len())
     }
 }
@@ -221,9 +220,9 @@ pub fn without_ghost(blob: &mut Blob, pictures: &Pictures<'_>, stay: &[f32], pro
         return false;
     };
     let width = pictures.width;
-    profile.measure(pictures, columns.start - NEAR..columns.end + NEAR, rows.clone(), (1, width));
+    profile.measure(pictures, &columns, &rows, (1, width));
     let (from_left, from_right, across) = profile.trim(rows.len());
-    profile.measure(pictures, rows.start - NEAR..rows.end + NEAR, columns.clone(), (width, 1));
+    profile.measure(pictures, &rows, &columns, (width, 1));
     let (from_top, from_bottom, down) = profile.trim(columns.len());
     let ends = [across[0], across[1], down[0], down[1]];
     let count = |kind: End| ends.iter().filter(|&&end| end == kind).count();
@@ -258,8 +257,7 @@ fn has_gone(columns: Range<usize>, rows: Range<usize>, pictures: &Pictures<'_>, 
     let stronger_in_model = |first: usize, step: usize, side: usize, samples: usize| {
         let (mut sum, mut squares) = (0.0f32, 1.0f32);
         for at in (0..samples).map(|sample| first + sample * side) {
-            let change = |picture: &[f32]| (picture[at + step] - picture[at - step]).abs();
-            let gain = change(pictures.expected) - change(pictures.seen);
+            let gain = change(pictures.expected, at, step) - change(pictures.seen, at, step);
             sum += gain;
             squares += gain * gain;
         }

@@ -49,6 +49,10 @@ const LARGER: f64 = 1.5;
 const LONG: u64 = 500_000_000;
 const FLAKE: f64 = 1.0 / 1700.0;
 
+/// The share of its frames in which something that begins changes: a coder sends what does not move anew now and then, and a decoder
+/// repeats it in between.
+const CHANGING: f64 = 0.75;
+
 /// The share of a region that is in the box of another one too when they cross, and for how many seconds each goes on as before.
 const MOSTLY: f64 = 0.7;
 const CROSSING: f64 = 1.0;
@@ -74,9 +78,10 @@ pub struct Track {
     pub misses: u32,
     /// Where it was first seen, moved along with the camera.
     pub origin: (f64, f64),
-    /// Sums over the frames in which it was seen: of its areas, and of the changes of its boxes since it was first seen.
+    /// The sum of its areas in the frames in which it was seen.
     areas: f64,
-    changes: f32,
+    /// Frames since it was first seen in which its samples changed from the frame before.
+    changes: u32,
     /// The way of its middle since then.
     path: f64,
     /// Frames in which it moved on in the direction in which it had moved so far.
@@ -127,7 +132,7 @@ pub struct Circumstances {
     pub camera: Affine,
     /// Whether only what travels may begin.
     pub is_settling: bool,
-    /// How much the samples of a region must have changed from frame to frame, on average: a decoder repeats what does not move.
+    /// How much the samples of a region must change from frame to frame, on average, in [`CHANGING`] of its frames.
     pub least_change: f32,
     /// Samples of the small frame.
     pub area: f64,
@@ -325,7 +330,7 @@ impl Tracks {
             if track.score >= SURE
                 && is_large
                 && is_long
-                && track.changes >= now.least_change * (track.hits - 1) as f32
+                && f64::from(track.changes) >= CHANGING * f64::from(track.hits - 1)
                 && (!now.is_settling && !track.blob.is_usual || track.travels())
             {
                 track.id = *next_id;
@@ -392,7 +397,7 @@ impl Track {
         self.path += (right * right + down * down).sqrt();
         let chance = density * std::f64::consts::PI * (distance * distance + 2.0);
         self.score = (self.score + logarithm(1.0 / chance).clamp(-LOSS, MOST_GAIN)).min(MOST_SCORE);
-        self.changes += blob.change;
+        self.changes += u32::from(blob.change >= now.least_change);
         self.areas += blob.area();
         self.blob = *blob;
         self.last = now.now;
@@ -483,5 +488,23 @@ mod tests {
                 assert_eq!((before, after), ([Some(1), Some(2)], [Some(1), Some(2)]), "{speeds:?} {stop}");
             }
         }
+    }
+
+    /// The regions that have begun after six frames with a box that has changed by so many levels in each.
+    fn begun(changes: [f32; 6]) -> usize {
+        let mut tracks = Tracks::default();
+        for (frame, change) in changes.into_iter().enumerate() {
+            let blob = Blob { x: 100.0, y: 80.0, width: 8.0, height: 8.0, change, ..Blob::default() };
+            let now = Circumstances { least_change: 1.0, ..circumstances(frame as u64 * 40_000_000) };
+            tracks.follow(&[blob], &now, |_, _| (0.0, 0.0));
+        }
+        tracks.tracks.iter().filter(|track| track.is_open()).count()
+    }
+
+    #[test]
+    fn what_a_decoder_repeats_does_not_begin() {
+        assert_eq!(begun([2.0; 6]), 1);
+        // One large change, as a coder sends a block anew, and some small ones.
+        assert_eq!(begun([2.0, 9.0, 0.5, 0.5, 2.0, 0.5]), 0);
     }
 }

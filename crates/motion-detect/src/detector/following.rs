@@ -5,7 +5,6 @@ use crate::affine::Affine;
 use crate::camera::Field;
 use crate::ghosts::{Pictures, join_strips, without_ghost};
 use crate::regions::Blob;
-use crate::shadows::is_light;
 use crate::tracks::Circumstances;
 
 /// The share of the frame that something that moves may cover. More is another light or scene.
@@ -22,12 +21,12 @@ const LEAST_CHANGE: f32 = 0.5;
 impl Detector {
     /// Takes from the boxes what is light alone, or only in the model, and takes what is seen there as the scene.
     pub(super) fn forget_ghosts(&mut self) {
-        let Self { finder, scene, evidence, seen, profile, .. } = self;
+        let Self { finder, scene, evidence, seen, profile, shadows, .. } = self;
         let ((width, height), noise) = (self.small, self.noise.level);
         let pictures = Pictures { width, height, seen, expected: &evidence.expected, noise };
         // As the scene was when the model was made: with the light of the place, light could not be told.
         let model = Pictures { expected: &scene.mean, ..pictures };
-        finder.blobs.retain(|blob| !is_light(blob, &model, self.light.global));
+        finder.blobs.retain(|blob| !shadows.is_light(blob, &model, self.light.global));
         join_strips(&mut finder.blobs, &pictures, profile);
         finder.blobs.retain_mut(|blob| {
             let is_ghost = without_ghost(blob, &pictures, &scene.stay, profile);

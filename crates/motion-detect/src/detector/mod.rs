@@ -19,6 +19,7 @@ use crate::observation::{Observation, Region};
 use crate::regions::{RegionFinder, STEP, Thresholds};
 use crate::scene::Scene;
 use crate::settings::{DetectionError, Settings};
+use crate::shadows::Shadows;
 use crate::tracks::Tracks;
 
 /// Finds what moves in the frames of a stream.
@@ -46,6 +47,7 @@ pub struct Detector {
     texture: Vec<u32>,
     order: Vec<(i32, u32)>,
     profile: Profile,
+    shadows: Shadows,
     /// Where a place of the frame is in the model.
     to_model: Affine,
     /// Frames since the camera last moved.
@@ -142,6 +144,7 @@ impl Detector {
             texture: Vec::with_capacity(samples / 16),
             order: Vec::with_capacity(samples / 16),
             profile: Profile::new(small.0.max(small.1)),
+            shadows: Shadows::new(small)?,
             to_model: Affine::IDENTITY,
             still: STILL,
             noise: Noise::new(small)?,
@@ -430,6 +433,6 @@ mod tests {
             .fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
                 (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
             });
-        assert_eq!(hash, 15_093_697_716_502_207_832);
+        assert_eq!(hash, 15_526_454_611_411_940_901);
     }
 }

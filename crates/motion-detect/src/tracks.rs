@@ -31,7 +31,7 @@ const STEERING: f64 = 0.35;
 const LEAST_ADVANCE: f64 = 0.25;
 
 /// Boxes of a frame that are there by chance, from which on there is rain or snow.
-const CLUTTERED: f64 = 2.0;
+const CLUTTERED: f64 = 1.5;
 
 /// Seconds in which the number of these boxes is averaged, the most of one frame, the share of one box in their mean area, and the least
 /// number: nothing is impossible.

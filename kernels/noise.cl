@@ -224,12 +224,12 @@ static inline bool is_clean_frame(AskedBlocks a, __global const FrameTold *frame
 }
 
 // Whether flat blocks are those of bars.
-static inline bool are_bars(AskedBlocks a, __global const FrameTold *frames_told)
+static inline bool has_bars(AskedBlocks a, __global const FrameTold *frames_told)
 {
-    bool are_bars = false;
+    bool has_bars = false;
     for (int i = 0; i < a.references; ++i)
-        are_bars = are_bars || frames_told[i].has_bars;
-    return are_bars;
+        has_bars = has_bars || frames_told[i].has_bars;
+    return has_bars;
 }
 
 // The noise that a block has, of `noise` that it would have if samples could go further down and up.
@@ -262,7 +262,7 @@ __kernel void luma_noise(FrameShape f, AskedBlocks a, __global const LumaBlock *
     if (is_clean_frame(a, frames_told) && is_coding(known, 0))
         known = 0;
     // A block of a bar has none: between samples the picture beside it would be mixed into it.
-    const bool is_bar = block.variation == 0 && are_bars(a, frames_told);
+    const bool is_bar = block.variation == 0 && has_bars(a, frames_told);
     noise[number].luma = is_bar ? 0 : worthwhile(with_clipping(known, block));
     noise[number].chroma = 0;
 }
@@ -281,7 +281,7 @@ __kernel void chroma_noise(FrameShape f, AskedBlocks a, __global const LumaBlock
     if (is_clean_frame(a, frames_told) && is_coding(noise[number].luma, known))
         known = 0;
     const bool are_flat = block.variation == 0 && chroma_blocks[number].variation == 0;
-    noise[number].chroma = are_flat && are_bars(a, frames_told) ? 0 : worthwhile(known);
+    noise[number].chroma = are_flat && has_bars(a, frames_told) ? 0 : worthwhile(known);
 }
 
 // The noise of the blocks of a frame whose noise is known. Flat blocks have none.

@@ -93,7 +93,7 @@ impl Shadows {
             }
         }
         let (of_columns, of_rows) = (across.of_box.len(), down.of_box.len());
-        difference /= (of_columns * of_rows).max(1) as f32;
+        difference /= (of_columns * of_rows) as f32;
         let floor = NOISE * pictures.noise / CELL as f32;
         if 0.5 * difference < floor {
             return false;
@@ -121,7 +121,7 @@ struct CellRange {
     /// The first sample of the first cell.
     first: usize,
     count: usize,
-    /// Those of the box, with its edges.
+    /// Those of the box, with its edges: at least one.
     of_box: Range<usize>,
 }
 
@@ -139,7 +139,7 @@ impl CellRange {
 
     /// The first cells of pairs.
     fn pairs(&self) -> Range<usize> {
-        self.of_box.start..self.of_box.end.saturating_sub(1).max(self.of_box.start)
+        self.of_box.start..self.of_box.end - 1
     }
 }
 

@@ -14,7 +14,7 @@ pub const MOST: f32 = 4.0;
 const PERIOD: f32 = 0.2;
 
 /// Seconds for which it is remembered.
-const HABIT: f32 = 30.0;
+const HABIT: f32 = 120.0;
 
 /// Which period a cell showed an object in.
 const THIS: u8 = 1;
@@ -184,9 +184,6 @@ impl Evidence {
         for y in 0..rows {
             let cells = y * columns..(y + 1) * columns;
             let is_object = &is_object[y * self.blocks.0..][..columns];
-            for (is_touched, is_object) in self.is_touched[cells.clone()].iter_mut().zip(is_object) {
-                *is_touched |= is_object;
-            }
             for (usual, found) in self.usual.iter_mut().zip(&self.statistics) {
                 let (usual, found) = (&mut usual[cells.clone()], &found[cells.clone()]);
                 self.instructions.run(UsualRow { usual, found, is_object, rate });

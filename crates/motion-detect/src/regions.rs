@@ -26,6 +26,9 @@ pub const MOST_BOXES: usize = 64;
 const NEAR: f64 = 0.25;
 pub const LEAST_NEAR: f64 = 2.0;
 
+/// The deviations from which on a sample counts as one that shows something else.
+const FILLED: f32 = 2.0;
+
 /// A part of the frame that shows something else than the scene, in samples of the model.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Blob {
@@ -37,6 +40,8 @@ pub struct Blob {
     pub width: f64,
     /// Samples down.
     pub height: f64,
+    /// The samples in it that show something else than the scene: between two flakes of snow that fall together there are none.
+    pub samples: f64,
     /// The surest of its cells, in standard deviations.
     pub peak: f32,
     /// Whether something is often seen there of which nothing comes.
@@ -71,6 +76,7 @@ impl Blob {
             y,
             width: (self.x + self.width).max(other.x + other.width) - x,
             height: (self.y + self.height).max(other.y + other.height) - y,
+            samples: self.samples + other.samples,
             peak: self.peak.max(other.peak),
             is_usual: self.is_usual || other.is_usual,
             change: self.change.max(other.change),
@@ -271,11 +277,17 @@ impl RegionFinder {
             (first.unwrap_or(0), last.unwrap_or(sums.len() - 1))
         };
         let ((first_x, last_x), (first_y, last_y)) = (ends(across), ends(down));
+        let mut count = 0;
+        for y in rows.start + first_y..=rows.start + last_y {
+            let row = &samples[y * width..][columns.start + first_x..=columns.start + last_x];
+            count += row.iter().filter(|&&sample| sample >= FILLED).count();
+        }
         Blob {
             x: (columns.start + first_x) as f64,
             y: (rows.start + first_y) as f64,
             width: (last_x - first_x + 1) as f64,
             height: (last_y - first_y + 1) as f64,
+            samples: count as f64,
             peak,
             is_usual: false,
             change: 0.0,
@@ -375,8 +387,7 @@ mod tests {
 
     #[test]
     fn boxes_that_nearly_touch_are_joined() {
-        let at =
-            |x: f64, y: f64| Blob { x, y, width: 4.0, height: 4.0, peak: 7.0, is_usual: false, change: 0.0 };
+        let at = |x: f64, y: f64| Blob { x, y, width: 4.0, height: 4.0, ..Blob::default() };
         let mut blobs = vec![at(0.0, 0.0), at(40.0, 0.0), at(5.0, 5.0), at(10.0, 10.0)];
         join(&mut blobs);
         let all = Blob { width: 14.0, height: 14.0, ..at(0.0, 0.0) };
@@ -389,5 +400,29 @@ mod tests {
         let mut blobs = vec![tall(0.0, 0.0), tall(0.0, 24.0)];
         join(&mut blobs);
         assert_eq!(blobs, [Blob { height: 44.0, ..tall(0.0, 0.0) }]);
+    }
+
+    #[test]
+    fn between_two_flakes_in_one_box_nothing_counts() {
+        let (columns, rows) = (20, 12);
+        let (width, height) = (2 * columns + 2, 2 * rows + 2);
+        let mut samples = vec![0.5; width * height];
+        for (left, top) in [(10, 10), (15, 12)] {
+            for y in top..top + 3 {
+                samples[y * width + left..y * width + left + 3].fill(4.0);
+            }
+        }
+        // Cells of 4 x 4 samples that have one of them.
+        let mut sure = vec![0.0; columns * rows];
+        for (at, sure) in sure.iter_mut().enumerate() {
+            let (x, y) = (STEP * (at % columns), STEP * (at / columns));
+            let is_flake = (y..y + 4).any(|y| samples[y * width + x..y * width + x + 4].contains(&4.0));
+            *sure = if is_flake { 8.0 } else { 0.0 };
+        }
+        let mut finder = RegionFinder::new((columns, rows), (width, height));
+        let cells = Cells { columns, sure: &sure, likely: &sure, samples: &samples, width };
+        finder.find(&cells, Thresholds { seed: 6.0, member: 3.0 });
+        let [blob] = finder.blobs[..] else { panic!("{:?}", finder.blobs) };
+        assert_eq!((blob.area(), blob.samples), (8.0 * 5.0, 18.0));
     }
 }

@@ -33,21 +33,22 @@ const LEAST_ADVANCE: f64 = 0.25;
 /// Boxes of a frame that are there by chance, from which on there is rain or snow.
 const CLUTTERED: f64 = 1.5;
 
-/// Seconds in which the number of these boxes is averaged, the most of one frame, the share of one box in their mean area, and the least
+/// Seconds in which the number of these boxes is averaged, the most of one frame, the share of one box in their mean size, and the least
 /// number: nothing is impossible.
 const CLUTTER_MEMORY: f64 = 1.0;
 const MOST_OF_CLUTTER: f64 = 0.1;
-const SHARE_OF_AREA: f64 = 0.02;
+const SHARE_OF_SIZE: f64 = 0.02;
 const LEAST_CLUTTER: f64 = 0.02;
 
 /// Among these something begins at once only if it is so many times as large as all of them together: the more there are, the larger is the
 /// largest of them.
-const LARGER: f64 = 1.5;
+const LARGER: f64 = 1.8;
 
 /// What is smaller needs time: what has travelled for so long, in ns, is no chance, if its share of the frame is more than that of flakes of
-/// snow. Such things are not counted among the others either, as people among people would wait for each other.
+/// snow. Such things are not counted among the others either, as people among people would wait for each other. Where something is often seen
+/// of which nothing comes, flakes never begin: what falls there for long is learned, and hardly any are left to be counted.
 const LONG: u64 = 500_000_000;
-const FLAKE: f64 = 1.0 / 1700.0;
+const FLAKE: f64 = 1.0 / 1900.0;
 
 /// The share of its frames in which something that begins changes: a coder sends what does not move anew now and then, and a decoder
 /// repeats it in between.
@@ -78,8 +79,8 @@ pub struct Track {
     pub misses: u32,
     /// Where it was first seen, moved along with the camera.
     pub origin: (f64, f64),
-    /// The sum of its areas in the frames in which it was seen.
-    areas: f64,
+    /// The sum of its samples in the frames in which it was seen.
+    samples: f64,
     /// Frames since it was first seen in which its samples changed from the frame before.
     changes: u32,
     /// The way of its middle since then.
@@ -164,8 +165,8 @@ pub struct Tracks {
     is_taken: Vec<bool>,
     /// Boxes of a frame that are there by chance, on average.
     clutter: f64,
-    /// Their area on average.
-    clutter_area: f64,
+    /// Their samples on average.
+    clutter_samples: f64,
     /// Those that have begun with this frame.
     pub begun: Vec<Track>,
     /// Those that have ended with it.
@@ -180,7 +181,7 @@ impl Default for Tracks {
             pairs: Vec::with_capacity(MOST_TRACKS * MOST_BOXES),
             is_taken: Vec::with_capacity(MOST_BOXES),
             clutter: 0.0,
-            clutter_area: 0.0,
+            clutter_samples: 0.0,
             begun: Vec::with_capacity(MOST_TRACKS),
             ended: Vec::with_capacity(MOST_TRACKS),
         }
@@ -243,13 +244,13 @@ impl Tracks {
             }
         }
         for (blob, _) in blobs.iter().zip(&self.is_taken).filter(|(_, is_taken)| !**is_taken) {
-            self.clutter_area += SHARE_OF_AREA * (blob.area() - self.clutter_area);
+            self.clutter_samples += SHARE_OF_SIZE * (blob.samples - self.clutter_samples);
         }
         let unknown = self.is_taken.iter().filter(|is_taken| !**is_taken).count();
         // Flakes count too where they are followed.
         let is_cluttered = self.clutter > CLUTTERED;
         let is_clutter = |track: &&Track| {
-            let is_flake = track.blob.area() <= FLAKE * now.area;
+            let is_flake = track.blob.samples <= FLAKE * now.area;
             let is_new = now.now.saturating_sub(track.first) < LONG;
             let counts = if track.is_open() { is_flake && is_cluttered } else { is_flake || is_new };
             counts && track.misses == 0
@@ -266,7 +267,7 @@ impl Tracks {
                     last: now.now,
                     hits: 1,
                     origin: (x, y),
-                    areas: blob.area(),
+                    samples: blob.samples,
                     guess: motion_at(x, y),
                     ..Track::default()
                 });
@@ -299,13 +300,13 @@ impl Tracks {
         }
     }
 
-    /// The area that a region must exceed to begin at once.
-    fn least_area(&self) -> f64 {
-        if self.clutter > CLUTTERED { LARGER * self.clutter * self.clutter_area } else { 0.0 }
+    /// The samples of which a region must have more to begin at once.
+    fn least_samples(&self) -> f64 {
+        if self.clutter > CLUTTERED { LARGER * self.clutter * self.clutter_samples } else { 0.0 }
     }
 
     fn begin_and_end(&mut self, now: &Circumstances) {
-        let least_area = self.least_area();
+        let least_samples = self.least_samples();
         let Self { tracks, next_id, begun, ended, .. } = self;
         let nanoseconds = |duration: Duration| u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
         tracks.retain_mut(|track| {
@@ -322,10 +323,12 @@ impl Tracks {
                 return track.score > 0.0 && track.misses <= MOST_MISSES;
             }
             let followed = now.now.saturating_sub(track.first);
-            let area = track.areas / f64::from(track.hits);
+            let samples = track.samples / f64::from(track.hits);
+            let is_flake = samples <= FLAKE * now.area;
             let is_large = track.blob.width >= now.least_size.0
                 && track.blob.height >= now.least_size.1
-                && (area > least_area || followed >= LONG && area > FLAKE * now.area && track.travels());
+                && !(track.blob.is_usual && is_flake)
+                && (samples > least_samples || followed >= LONG && !is_flake && track.travels());
             let is_long = followed >= nanoseconds(now.least_duration);
             if track.score >= SURE
                 && is_large
@@ -398,7 +401,7 @@ impl Track {
         let chance = density * std::f64::consts::PI * (distance * distance + 2.0);
         self.score = (self.score + logarithm(1.0 / chance).clamp(-LOSS, MOST_GAIN)).min(MOST_SCORE);
         self.changes += u32::from(blob.change >= now.least_change);
-        self.areas += blob.area();
+        self.samples += blob.samples;
         self.blob = *blob;
         self.last = now.now;
         self.hits += 1;
@@ -461,7 +464,7 @@ mod tests {
     /// and in the end.
     fn cross(speeds: [f64; 2], stop: i32) -> [[Option<u64>; 2]; 2] {
         const MEETING: i32 = 60;
-        let at = |x: f64| Blob { x, y: 80.0, width: 12.0, height: 12.0, ..Blob::default() };
+        let at = |x: f64| Blob { x, y: 80.0, width: 12.0, height: 12.0, samples: 100.0, ..Blob::default() };
         let (mut tracks, mut found) = (Tracks::default(), Vec::new());
         for frame in 0..2 * MEETING + stop {
             let walked = frame.min(MEETING).max(frame - stop) - MEETING;
@@ -494,7 +497,8 @@ mod tests {
     fn begun(changes: [f32; 6]) -> usize {
         let mut tracks = Tracks::default();
         for (frame, change) in changes.into_iter().enumerate() {
-            let blob = Blob { x: 100.0, y: 80.0, width: 8.0, height: 8.0, change, ..Blob::default() };
+            let blob =
+                Blob { x: 100.0, y: 80.0, width: 8.0, height: 8.0, samples: 50.0, change, ..Blob::default() };
             let now = Circumstances { least_change: 1.0, ..circumstances(frame as u64 * 40_000_000) };
             tracks.follow(&[blob], &now, |_, _| (0.0, 0.0));
         }
@@ -506,5 +510,24 @@ mod tests {
         assert_eq!(begun([2.0; 6]), 1);
         // One large change, as a coder sends a block anew, and some small ones.
         assert_eq!(begun([2.0, 9.0, 0.5, 0.5, 2.0, 0.5]), 0);
+    }
+
+    /// The regions that begin of boxes that fall like flakes of snow, of which so many samples show something.
+    fn falling(samples: f64, is_usual: bool) -> usize {
+        let mut tracks = Tracks::default();
+        for frame in 0..20 {
+            let y = 20.0 + 2.0 * f64::from(frame);
+            let blob = Blob { x: 100.0, y, width: 6.0, height: 7.0, samples, is_usual, ..Blob::default() };
+            tracks.follow(&[blob], &circumstances(frame as u64 * 40_000_000), |_, _| (0.0, 0.0));
+        }
+        tracks.tracks.iter().filter(|track| track.is_open()).count()
+    }
+
+    #[test]
+    fn flakes_do_not_begin_where_snow_has_been_learned() {
+        // Two flakes in one box, and something that fills it.
+        let [flakes, object] = [20.0, 36.0];
+        assert_eq!([falling(flakes, true), falling(object, true)], [0, 1]);
+        assert_eq!([falling(flakes, false), falling(object, false)], [1, 1]);
     }
 }

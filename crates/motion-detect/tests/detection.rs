@@ -127,6 +127,45 @@ fn small_things_that_travel_side_by_side_all_begin() {
     assert_eq!(begun, 6);
 }
 
+/// Parts of them look like the scene and are in no box: they must not be learned as what is often seen there.
+#[test]
+fn what_crosses_where_others_have_crossed_begins_as_early() {
+    let mut scene = Scene::new(5.0, Settings::default());
+    scene.show_still(75);
+    for crossing in 0..12 {
+        let mut begins = None;
+        for frame in 0..150 {
+            let left = 2.0 * f64::from(frame) - 16.0;
+            let is_inside = |x: f64, y: f64| (left..left + 16.0).contains(&x) && (30.0..46.0).contains(&y);
+            let [_, begun, _] = scene.show(|x, y| if is_inside(x, y) { 140.0 } else { background(x, y) });
+            begins = begins.or((!begun.is_empty()).then_some(frame));
+        }
+        assert!(begins.is_some_and(|frame| frame <= 6), "crossing {crossing}: {begins:?}");
+    }
+}
+
+/// Calm for 40 seconds after each gust of ten.
+#[test]
+fn gusts_in_leaves_are_remembered() {
+    let mut scene = Scene::new(2.0, Settings::default());
+    scene.show_still(75);
+    let mut alarms = [0; 4];
+    for count in &mut alarms {
+        for frame in 0..250 {
+            let sway = 1.5 * (f64::from(frame) * 0.036 * std::f64::consts::TAU).sin();
+            let [_, begun, _] = scene.show(|x, y| {
+                let is_leaf = (60.0..110.0).contains(&x) && (20.0..70.0).contains(&y);
+                let bent = sway * (x / 20.0 + y / 15.0).sin();
+                background(if is_leaf { x + bent } else { x }, y)
+            });
+            *count += begun.len();
+        }
+        (0..1000).for_each(|_| _ = scene.show(background));
+    }
+    // With a memory of half a minute, later ones give as many as the first.
+    assert!(alarms[0] >= 3 && alarms[1..].iter().sum::<usize>() <= 8, "{alarms:?}");
+}
+
 /// The edges of both places are lost in texture: that nothing changes there tells which one was left.
 #[test]
 fn nothing_is_left_of_what_stood_in_the_scene_from_the_start_and_goes() {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::Detector;
 use crate::affine::Affine;
-use crate::regions::STEP;
+use crate::regions::{Blob, STEP};
 use crate::scene::{Learning, MEMORY};
 use crate::tracks::Track;
 
@@ -20,6 +20,10 @@ const MOST_OF_FRAME: f32 = 0.5;
 
 /// Samples around an object that may show some of it.
 const AROUND: f64 = 1.0;
+
+/// The share of its larger side by which an object may reach beyond its box, as a part of it looks like the scene: what is seen there
+/// comes of it.
+const BESIDE: f64 = 0.5;
 
 impl Detector {
     /// Learns the scene from this frame.
@@ -62,13 +66,17 @@ impl Detector {
         for track in self.tracks.tracks.iter().filter(|track| track.is_open() && track.misses <= 1) {
             let (x, y) = track.blob.middle();
             let (to_x, to_y) = self.to_model.apply(x, y);
+            let Blob { width, height, .. } = track.blob;
+            let (left, top) = (track.blob.x + to_x - x, track.blob.y + to_y - y);
+            let beside = BESIDE * width.max(height);
+            self.evidence.touch(left - beside..left + width + beside, top - beside..top + height + beside);
             let blocks = |start: f64, length: f64, most: usize| {
                 let at = |place: f64| ((place / STEP as f64).max(0.0) as usize).min(most);
                 let end = (at(start - AROUND + length + 2.0 * AROUND) + 1).min(most);
                 at(start - AROUND).min(end)..end
             };
-            let across = blocks(track.blob.x + to_x - x, track.blob.width, columns);
-            for y in blocks(track.blob.y + to_y - y, track.blob.height, rows) {
+            let across = blocks(left, width, columns);
+            for y in blocks(top, height, rows) {
                 self.is_object[y * columns + across.start..y * columns + across.end].fill(1);
             }
         }

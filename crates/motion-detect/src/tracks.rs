@@ -44,10 +44,12 @@ const LEAST_CLUTTER: f64 = 0.02;
 /// largest of them.
 const LARGER: f64 = 1.8;
 
-/// What is smaller needs time: what has travelled for so long, in ns, is no chance, if its share of the frame is more than that of flakes of
-/// snow. Such things are not counted among the others either, as people among people would wait for each other. Where something is often seen
-/// of which nothing comes, flakes never begin: what falls there for long is learned, and hardly any are left to be counted.
+/// What is smaller needs time: what has travelled for so long, in ns, is no chance, if it is larger than a flake. Such things are not counted
+/// among the others either, as people among people would wait for each other.
 const LONG: u64 = 500_000_000;
+
+/// The share of the frame that a flake of snow shows at most. Flakes do not begin where something is often seen of which nothing comes, as what
+/// falls there for long is learned and hardly any are left to be counted; nor at the edges of the frame, beyond which the light is not known.
 const FLAKE: f64 = 1.0 / 1900.0;
 
 /// The share of its frames in which something that begins changes: a coder sends what does not move anew now and then, and a decoder
@@ -135,8 +137,8 @@ pub struct Circumstances {
     pub is_settling: bool,
     /// How much the samples of a region must change from frame to frame, on average, in [`CHANGING`] of its frames.
     pub least_change: f32,
-    /// Samples of the small frame.
-    pub area: f64,
+    /// Samples of the small frame across and down.
+    pub size: (f64, f64),
     /// Samples of the small frame on each side that a region must have.
     pub least_size: (f64, f64),
     /// How long a region must have been followed before it begins.
@@ -145,6 +147,19 @@ pub struct Circumstances {
     pub hold: Duration,
     /// How far the middle of something may move from one frame to the next while its speed is not known.
     pub reach: f64,
+}
+
+impl Circumstances {
+    /// Samples of the small frame.
+    fn area(&self) -> f64 {
+        self.size.0 * self.size.1
+    }
+
+    /// Whether a box is at an edge of the frame.
+    fn is_at_edge(&self, blob: &Blob) -> bool {
+        let (right, bottom) = (self.size.0 - blob.x - blob.width, self.size.1 - blob.y - blob.height);
+        blob.x.min(blob.y).min(right).min(bottom) < 1.0
+    }
 }
 
 /// A region and a box that may be the same.
@@ -233,7 +248,7 @@ impl Tracks {
                 continue;
             }
             self.is_taken[blob] = true;
-            let density = self.clutter.max(LEAST_CLUTTER) / now.area;
+            let density = self.clutter.max(LEAST_CLUTTER) / now.area();
             self.tracks[track].take(&blobs[blob], distance, density, now);
         }
         // What two regions share belongs to both while they cross: each goes on as before.
@@ -250,7 +265,7 @@ impl Tracks {
         // Flakes count too where they are followed.
         let is_cluttered = self.clutter > CLUTTERED;
         let is_clutter = |track: &&Track| {
-            let is_flake = track.blob.samples <= FLAKE * now.area;
+            let is_flake = track.blob.samples <= FLAKE * now.area();
             let is_new = now.now.saturating_sub(track.first) < LONG;
             let counts = if track.is_open() { is_flake && is_cluttered } else { is_flake || is_new };
             counts && track.misses == 0
@@ -324,10 +339,10 @@ impl Tracks {
             }
             let followed = now.now.saturating_sub(track.first);
             let samples = track.samples / f64::from(track.hits);
-            let is_flake = samples <= FLAKE * now.area;
+            let is_flake = samples <= FLAKE * now.area();
             let is_large = track.blob.width >= now.least_size.0
                 && track.blob.height >= now.least_size.1
-                && !(track.blob.is_usual && is_flake)
+                && !(is_flake && (track.blob.is_usual || now.is_at_edge(&track.blob)))
                 && (samples > least_samples || followed >= LONG && !is_flake && track.travels());
             let is_long = followed >= nanoseconds(now.least_duration);
             if track.score >= SURE
@@ -452,7 +467,7 @@ mod tests {
             camera: Affine::IDENTITY,
             is_settling: false,
             least_change: 0.0,
-            area: 320.0 * 180.0,
+            size: (320.0, 180.0),
             least_size: (0.0, 0.0),
             least_duration: Duration::from_millis(100),
             hold: Duration::from_secs(1),
@@ -512,22 +527,27 @@ mod tests {
         assert_eq!(begun([2.0, 9.0, 0.5, 0.5, 2.0, 0.5]), 0);
     }
 
-    /// The regions that begin of boxes that fall like flakes of snow, of which so many samples show something.
-    fn falling(samples: f64, is_usual: bool) -> usize {
+    /// The regions that begin of boxes that fall like flakes of snow at `x`, of which so many samples show something.
+    fn falling(x: f64, samples: f64, is_usual: bool) -> usize {
         let mut tracks = Tracks::default();
         for frame in 0..20 {
             let y = 20.0 + 2.0 * f64::from(frame);
-            let blob = Blob { x: 100.0, y, width: 6.0, height: 7.0, samples, is_usual, ..Blob::default() };
+            let blob = Blob { x, y, width: 6.0, height: 7.0, samples, is_usual, ..Blob::default() };
             tracks.follow(&[blob], &circumstances(frame as u64 * 40_000_000), |_, _| (0.0, 0.0));
         }
         tracks.tracks.iter().filter(|track| track.is_open()).count()
     }
 
     #[test]
-    fn flakes_do_not_begin_where_snow_has_been_learned() {
+    fn flakes_do_not_begin_where_snow_has_been_learned_nor_at_the_edges() {
         // Two flakes in one box, and something that fills it.
         let [flakes, object] = [20.0, 36.0];
-        assert_eq!([falling(flakes, true), falling(object, true)], [0, 1]);
-        assert_eq!([falling(flakes, false), falling(object, false)], [1, 1]);
+        for (x, is_usual, begun) in [(100.0, true, [0, 1]), (0.5, false, [0, 1]), (100.0, false, [1, 1])] {
+            assert_eq!(
+                [flakes, object].map(|samples| falling(x, samples, is_usual)),
+                begun,
+                "{x} {is_usual}"
+            );
+        }
     }
 }

@@ -76,7 +76,7 @@ impl Detector {
             elapsed,
             camera: moved,
             is_settling,
-            area,
+            size: (self.small.0 as f64, self.small.1 as f64),
             least_change: LEAST_CHANGE * self.noise.level,
             least_size: (f64::from(least_width) / factor, f64::from(least_height) / factor),
             least_duration: self.settings.least_duration,

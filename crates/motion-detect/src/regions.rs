@@ -26,9 +26,6 @@ pub const MOST_BOXES: usize = 64;
 const NEAR: f64 = 0.25;
 pub const LEAST_NEAR: f64 = 2.0;
 
-/// The deviations from which on a sample counts as one that shows something else.
-const FILLED: f32 = 2.0;
-
 /// A part of the frame that shows something else than the scene, in samples of the model.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Blob {
@@ -263,8 +260,7 @@ impl RegionFinder {
         for (y, down) in rows.clone().zip(down.iter_mut()) {
             let mut row = 0;
             for (across, &sample) in across.iter_mut().zip(&samples[y * width..][columns.clone()]) {
-                // Twice the deviations that exceed one and a half, in whole numbers.
-                let surplus = ((sample - 1.5).max(0.0) * 2.0) as u32;
+                let surplus = surplus(sample);
                 *across += surplus;
                 row += surplus;
             }
@@ -280,7 +276,7 @@ impl RegionFinder {
         let mut count = 0;
         for y in rows.start + first_y..=rows.start + last_y {
             let row = &samples[y * width..][columns.start + first_x..=columns.start + last_x];
-            count += row.iter().filter(|&&sample| sample >= FILLED).count();
+            count += row.iter().filter(|&&sample| surplus(sample) > 0).count();
         }
         Blob {
             x: (columns.start + first_x) as f64,
@@ -293,6 +289,11 @@ impl RegionFinder {
             change: 0.0,
         }
     }
+}
+
+/// Twice the deviations of a sample that exceed one and a half, in whole numbers.
+fn surplus(sample: f32) -> u32 {
+    ((sample - 1.5).max(0.0) * 2.0) as u32
 }
 
 /// Joins boxes between which there is little: parts of one object.

@@ -315,7 +315,7 @@ impl Tracks {
         }
     }
 
-    /// The samples of which a region must have more to begin at once.
+    /// The samples that a region must have to begin at once.
     fn least_samples(&self) -> f64 {
         if self.clutter > CLUTTERED { LARGER * self.clutter * self.clutter_samples } else { 0.0 }
     }
@@ -343,7 +343,7 @@ impl Tracks {
             let is_large = track.blob.width >= now.least_size.0
                 && track.blob.height >= now.least_size.1
                 && !(is_flake && (track.blob.is_usual || now.is_at_edge(&track.blob)))
-                && (samples > least_samples || followed >= LONG && !is_flake && track.travels());
+                && (samples >= least_samples || followed >= LONG && !is_flake && track.travels());
             let is_long = followed >= nanoseconds(now.least_duration);
             if track.score >= SURE
                 && is_large
@@ -479,7 +479,7 @@ mod tests {
     /// and in the end.
     fn cross(speeds: [f64; 2], stop: i32) -> [[Option<u64>; 2]; 2] {
         const MEETING: i32 = 60;
-        let at = |x: f64| Blob { x, y: 80.0, width: 12.0, height: 12.0, samples: 100.0, ..Blob::default() };
+        let at = |x: f64| Blob { x, y: 80.0, width: 12.0, height: 12.0, ..Blob::default() };
         let (mut tracks, mut found) = (Tracks::default(), Vec::new());
         for frame in 0..2 * MEETING + stop {
             let walked = frame.min(MEETING).max(frame - stop) - MEETING;
@@ -512,8 +512,7 @@ mod tests {
     fn begun(changes: [f32; 6]) -> usize {
         let mut tracks = Tracks::default();
         for (frame, change) in changes.into_iter().enumerate() {
-            let blob =
-                Blob { x: 100.0, y: 80.0, width: 8.0, height: 8.0, samples: 50.0, change, ..Blob::default() };
+            let blob = Blob { x: 100.0, y: 80.0, width: 8.0, height: 8.0, change, ..Blob::default() };
             let now = Circumstances { least_change: 1.0, ..circumstances(frame as u64 * 40_000_000) };
             tracks.follow(&[blob], &now, |_, _| (0.0, 0.0));
         }

@@ -16,9 +16,8 @@ const PERIOD: f32 = 0.2;
 /// Seconds for which it is remembered.
 const HABIT: f32 = 120.0;
 
-/// Which period a cell showed an object in.
-const THIS: u8 = 1;
-const LAST: u8 = 2;
+/// Periods for which nothing is learned where an object was, this one and the next: what cells were in one is learned at the end of the next.
+const TOUCHED: u8 = 2;
 
 /// By how much a cell must be surer than before.
 const MARGIN: f32 = 1.15;
@@ -65,9 +64,10 @@ pub struct Evidence {
     learned: f32,
     /// How much surer a cell must be than usual, because it has been that sure before and nothing came of it.
     habit: Vec<f32>,
-    /// The surest that each cell was in this period and the last, and which of them it showed an object in.
+    /// The surest that each cell was in this period and the last.
     recent: [Vec<f32>; 2],
-    is_touched: Vec<u8>,
+    /// For how many periods nothing is learned in each cell, as an object was there.
+    touched: Vec<u8>,
     /// Seconds of this period.
     period: f32,
     /// How surely each cell shows something else, in standard deviations.
@@ -103,7 +103,7 @@ impl Evidence {
             learned: 0.0,
             habit: of_cells()?,
             recent: [of_cells()?, of_cells()?],
-            is_touched: memory::values(what, cells.0 * cells.1)?,
+            touched: memory::values(what, cells.0 * cells.1)?,
             period: 0.0,
             sure: of_cells()?,
             likely: of_cells()?,
@@ -118,7 +118,7 @@ impl Evidence {
         self.usual.iter_mut().for_each(|usual| usual.fill(1.0));
         self.habit.fill(1.0);
         self.recent.iter_mut().for_each(|recent| recent.fill(0.0));
-        self.is_touched.fill(0);
+        self.touched.fill(0);
         (self.learned, self.period) = (0.0, 0.0);
     }
 
@@ -207,7 +207,7 @@ impl Evidence {
             for x in 0..columns {
                 let at = y * columns + x;
                 let surest = MARGIN * self.recent[1][at] / seed;
-                if self.is_touched[at] != 0 || surest <= 1.0 {
+                if self.touched[at] != 0 || surest <= 1.0 {
                     continue;
                 }
                 for y in y.saturating_sub(REACH)..(y + REACH + 1).min(rows) {
@@ -221,9 +221,7 @@ impl Evidence {
         }
         self.recent.swap(0, 1);
         self.recent[0].fill(0.0);
-        self.is_touched
-            .iter_mut()
-            .for_each(|is_touched| *is_touched = if *is_touched & THIS != 0 { LAST } else { 0 });
+        self.touched.iter_mut().for_each(|periods| *periods = periods.saturating_sub(1));
         self.period = 0.0;
     }
 
@@ -245,9 +243,8 @@ impl Evidence {
         let at = |place: f64, most: usize| ((place / STEP as f64).max(0.0) as usize).min(most);
         let columns = at(x.start - 4.0, self.cells.0)..at(x.end + 4.0, self.cells.0);
         for y in at(y.start - 4.0, self.cells.1)..at(y.end + 4.0, self.cells.1) {
-            self.is_touched
-                [y * self.cells.0 + columns.start..y * self.cells.0 + columns.end.max(columns.start)]
-                .fill(THIS | LAST);
+            self.touched[y * self.cells.0 + columns.start..y * self.cells.0 + columns.end.max(columns.start)]
+                .fill(TOUCHED);
         }
     }
 

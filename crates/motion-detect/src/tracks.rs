@@ -155,6 +155,11 @@ impl Circumstances {
         self.size.0 * self.size.1
     }
 
+    /// Whether so many samples are no more than a flake of snow shows.
+    fn is_flake(&self, samples: f64) -> bool {
+        samples <= FLAKE * self.area()
+    }
+
     /// Whether a box is at an edge of the frame.
     fn is_at_edge(&self, blob: &Blob) -> bool {
         let (right, bottom) = (self.size.0 - blob.x - blob.width, self.size.1 - blob.y - blob.height);
@@ -265,7 +270,7 @@ impl Tracks {
         // Flakes count too where they are followed.
         let is_cluttered = self.clutter > CLUTTERED;
         let is_clutter = |track: &&Track| {
-            let is_flake = track.blob.samples <= FLAKE * now.area();
+            let is_flake = now.is_flake(track.blob.samples);
             let is_new = now.now.saturating_sub(track.first) < LONG;
             let counts = if track.is_open() { is_flake && is_cluttered } else { is_flake || is_new };
             counts && track.misses == 0
@@ -339,7 +344,7 @@ impl Tracks {
             }
             let followed = now.now.saturating_sub(track.first);
             let samples = track.samples / f64::from(track.hits);
-            let is_flake = samples <= FLAKE * now.area();
+            let is_flake = now.is_flake(samples);
             let is_large = track.blob.width >= now.least_size.0
                 && track.blob.height >= now.least_size.1
                 && !(is_flake && (track.blob.is_usual || now.is_at_edge(&track.blob)))

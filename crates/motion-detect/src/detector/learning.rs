@@ -59,7 +59,7 @@ impl Detector {
         self.evidence.learn(&self.is_object, (elapsed / MEMORY).min(MOST_OF_FRAME));
     }
 
-    /// Marks the samples of the model that show what moves, or has just done so.
+    /// Marks the samples of the model that show what moves, or has just done so, and the cells around it, in which nothing is learned as usual.
     fn mark_objects(&mut self) {
         let (columns, rows) = self.evidence.blocks();
         self.is_object.fill(0);
